@@ -1,0 +1,105 @@
+"""Resources and quantities: `500m` of cpu, `256Mi` of memory, durations like `1h30m`.
+
+Inside Shunter a resource is a whole number: cpu in thousandths of a core, memory and disk in bytes, anything else
+(gpu, licences) a count. `Needs` is what one task asks of a node.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+
+Needs = Mapping[str, int]
+
+CPU, MEMORY, DISK = "cpu", "memory", "disk"
+STANDARD = (CPU, MEMORY, DISK)
+AMOUNT_MAX = 2**53  # exact in float64 as well as int64
+
+_SUFFIXES: dict[str, Decimal] = {
+    "n": Decimal("1e-9"), "u": Decimal("1e-6"), "m": Decimal("1e-3"), "": Decimal(1),
+    "k": Decimal(10**3), "M": Decimal(10**6), "G": Decimal(10**9),
+    "T": Decimal(10**12), "P": Decimal(10**15), "E": Decimal(10**18),
+    "Ki": Decimal(2**10), "Mi": Decimal(2**20), "Gi": Decimal(2**30),
+    "Ti": Decimal(2**40), "Pi": Decimal(2**50), "Ei": Decimal(2**60),
+}  # fmt: skip
+_QUANTITY = re.compile(r"^([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?([A-Za-z]{0,2})$")
+_DURATION = re.compile("^" + "".join(rf"(?:(\d+(?:\.\d+)?){unit})?" for unit in ("d", "h", "m", "s", "ms")) + "$")
+_DURATION_UNITS_S = (86400.0, 3600.0, 60.0, 1.0, 0.001)
+
+
+def parse_quantity(text: str | int | float) -> Decimal:
+    """A Kubernetes quantity as a number: `parse_quantity("256Mi") == 268435456`. Raises ValueError."""
+    if isinstance(text, bool):
+        raise ValueError("not a quantity")
+    try:
+        if isinstance(text, int | float):
+            value = Decimal(str(text))
+        else:
+            match = _QUANTITY.match(text.strip()) if len(text) <= 40 else None
+            if match is None or match[3] not in _SUFFIXES:
+                raise ValueError("not a quantity")
+            value = Decimal(match[1]).scaleb(int(match[2] or 0)) * _SUFFIXES[match[3]]
+    except InvalidOperation:
+        raise ValueError("not a quantity") from None
+    if not value.is_finite() or value < 0:
+        raise ValueError("not a quantity of zero or more")
+    return value
+
+
+def parse_amount(resource: str, text: str | int | float) -> int:
+    """A quantity of one resource in its inner unit (cpu: thousandths of a core). Raises ValueError."""
+    value = parse_quantity(text)
+    if resource == CPU:
+        value *= 1000
+    amount = math.ceil(value)
+    if resource not in STANDARD and value != amount:
+        raise ValueError("must be a whole number")
+    if amount > AMOUNT_MAX:
+        raise ValueError(f"is more than {AMOUNT_MAX}")
+    return amount
+
+
+def format_amount(resource: str, amount: int) -> str:
+    """The shortest exact spelling of an inner amount: `format_amount("cpu", 1500) == "1500m"`."""
+    if resource == CPU:
+        return str(amount // 1000) if amount % 1000 == 0 else f"{amount}m"
+    if resource in (MEMORY, DISK):
+        for suffix in ("Ti", "Gi", "Mi", "Ki"):
+            unit = int(_SUFFIXES[suffix])
+            if amount >= unit and amount % unit == 0:
+                return f"{amount // unit}{suffix}"
+    return str(amount)
+
+
+def parse_duration_s(text: str | int | float) -> float:
+    """`90s`, `10m`, `1h30m`, `250ms`, or a bare number of seconds. Raises ValueError."""
+    if isinstance(text, bool):
+        raise ValueError("not a duration")
+    if isinstance(text, int | float):
+        seconds = float(text)
+    else:
+        match = _DURATION.match(text.strip()) if 0 < len(text.strip()) <= 40 else None
+        if match is None:
+            raise ValueError("not a duration")
+        seconds = sum(float(part) * unit for part, unit in zip(match.groups(), _DURATION_UNITS_S, strict=True) if part)
+    if not math.isfinite(seconds) or seconds < 0:
+        raise ValueError("not a duration of zero or more")
+    return seconds
+
+
+def format_duration(seconds: float) -> str:
+    """For people: `0.31s`, `4m05s`, `2h03m`, `3d04h`."""
+    if seconds < 1:
+        return f"{seconds:.2f}s"
+    if seconds < 10:
+        return f"{seconds:.1f}s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    if whole < 86400:
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 86400}d{whole % 86400 // 3600:02d}h"

@@ -1,0 +1,159 @@
+"""What people and programs see of the cluster: the shapes of REST answers, shared by the API, the SDK and the CLI.
+
+Times are ISO-8601 in UTC; what is not known yet is null.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+
+class TaskView(msgspec.Struct, kw_only=True):
+    name: str  # JOB/INDEX
+    index: int
+    state: str
+    attempt: int
+    group: str = "main"
+    node: str | None = None
+    exit_code: int | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    reason: str | None = None  # why it failed, was lost, or waits
+    restarts: int = 0
+    lost: int = 0
+
+
+class AttemptView(msgspec.Struct, kw_only=True):
+    name: str  # JOB/INDEX#ATTEMPT
+    index: int
+    attempt: int
+    state: str
+    node: str | None = None
+    exit_code: int | None = None
+    started_at: str | None = None
+    ended_at: str | None = None
+    reason: str | None = None
+
+
+class JobView(msgspec.Struct, kw_only=True):
+    name: str
+    namespace: str
+    id: int
+    run: int
+    state: str
+    type: str
+    count: int
+    counts: dict[str, int]
+    priority: int
+    submitted_at: str
+    started_at: str | None = None
+    ended_at: str | None = None
+    reason: str | None = None
+    labels: dict[str, str] = {}
+    user: str = ""
+    command: list[str] = []
+    resources: dict[str, str] = {}
+
+
+class NodeView(msgspec.Struct, kw_only=True):
+    name: str
+    id: int
+    state: str
+    eligible: bool
+    reason: str | None
+    datacenter: str
+    labels: dict[str, str]
+    attributes: dict[str, str]
+    capacity: dict[str, str]
+    reserved: dict[str, str]
+    tasks: int  # assigned and running
+    role: str = "worker"
+    heard_at: str | None = None
+    stats: dict[str, Any] | None = None
+    stats_stale: bool = False
+
+
+class EventView(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One line of history: one per range and move, never one per task. `id` orders all events and resumes a stream."""
+
+    id: str  # VERSION-N
+    at: str
+    type: str  # job.submitted, tasks.started, node.down, ... as in the event catalogue
+    name: str
+    namespace: str | None = None
+    job: str | None = None
+    tasks: str | None = None  # "3" or "0-99"
+    node: str | None = None
+    attempt: int | None = None
+    state: str | None = None
+    exit_code: int | None = None
+    reason: str | None = None
+
+
+class ReasonView(msgspec.Struct, kw_only=True):
+    text: str
+    nodes: int
+    examples: list[str] = []
+
+
+class WhyView(msgspec.Struct, kw_only=True):
+    name: str
+    state: str
+    sentence: str
+    counts: dict[str, int]
+    reasons: list[ReasonView] = []
+
+
+class ClusterInfo(msgspec.Struct, kw_only=True):
+    name: str
+    version: str  # of the software
+    state_version: int
+    epoch: int
+    policy: str
+    started_at: str
+    simulated: bool
+    nodes: dict[str, int]  # by state
+    jobs: dict[str, int]  # unfinished ones, by state
+    tasks: dict[str, int]  # of unfinished jobs, by state
+    capacity: dict[str, str]
+    reserved: dict[str, str]
+
+
+class JobPage(msgspec.Struct):
+    items: list[JobView]
+    next: str | None
+    total: int
+
+
+class TaskPage(msgspec.Struct):
+    items: list[TaskView]
+    next: str | None
+    total: int
+
+
+class AttemptPage(msgspec.Struct):
+    items: list[AttemptView]
+    next: str | None
+    total: int
+
+
+class NodePage(msgspec.Struct):
+    items: list[NodeView]
+    next: str | None
+    total: int
+
+
+class EventPage(msgspec.Struct):
+    items: list[EventView]
+    next: str | None
+    total: int
+
+
+def iso(seconds: float | None) -> str | None:
+    """Seconds since 1970 as ISO-8601 UTC with milliseconds; None and 0 are None."""
+    if not seconds:
+        return None
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

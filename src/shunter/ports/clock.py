@@ -1,0 +1,18 @@
+"""Time, handed in: real, scaled or virtual."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since 1970; never goes back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    async def wait(self, event: asyncio.Event, timeout_s: float | None) -> bool:
+        """Until the event is set, or the time has passed; says whether it is set."""
+        ...

@@ -1,0 +1,155 @@
+"""The store: the truth. An append-only log of committed rounds, a snapshot, and the finished jobs.
+
+Every adapter passes `tests/contracts/store.py`. Bodies are opaque bytes made by the engine's codec.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+
+
+class FinishedTasks(msgspec.Struct, array_like=True, gc=False):
+    """One chunk of a finished group's tasks: columns packed by the engine's codec, first..first+count-1."""
+
+    group: int
+    first: int
+    count: int
+    body: bytes
+
+
+class FinishedJob(msgspec.Struct, gc=False):
+    """A run that ended, as history keeps it. `summary` is the job as REST shows it, encoded."""
+
+    id: int
+    namespace: str
+    name: str
+    run: int
+    state: str
+    submitted_at: float
+    ended_at: float
+    labels: dict[str, str]
+    summary: bytes
+    tasks: list[FinishedTasks]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One round: everything in it is written, or nothing. `version` is the last one plus 1."""
+
+    epoch: int
+    version: int
+    at: float
+    body: bytes
+    finished: list[FinishedJob] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRound:
+    version: int
+    at: float
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    version: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedQuery:
+    """Newest first, by id. `before_id` is the keyset cursor: only smaller ids. None means any."""
+
+    namespace: str | None = None
+    name: str | None = None
+    states: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    ended_after: float | None = None
+    ended_before: float | None = None
+    before_id: int | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedName:
+    """Enough to number the next run of a name, and to find its newest."""
+
+    namespace: str
+    name: str
+    run: int
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """What history keeps. A limit of 0 keeps nothing of that kind."""
+
+    finished_age_s: float = 30 * 86400.0
+    finished_max: int = 100_000
+    rounds_age_s: float = 7 * 86400.0
+    rounds_max: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    finished: tuple[FinishedName, ...]
+    rounds: int
+
+
+class Store(Protocol):
+    async def open(self) -> None:
+        """Create or migrate what is there. Raises StoreFailed with the reason (a newer schema, no permission)."""
+        ...
+
+    async def close(self) -> None: ...
+
+    async def begin_epoch(self) -> int:
+        """A new epoch, one above every earlier one; from now on older epochs are refused."""
+        ...
+
+    async def snapshot(self) -> Snapshot | None: ...
+
+    async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
+        """Committed rounds with a greater version, in order. Raises NotFound if some of them were cut by retention."""
+        ...
+
+    async def last_version(self) -> int: ...
+
+    async def commit(self, commit: Commit) -> None:
+        """All or nothing, durable when it returns. Raises Fenced for an older epoch, StoreFailed otherwise."""
+        ...
+
+    async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
+        """Replace the snapshot. Fenced like a commit."""
+        ...
+
+    async def finished_jobs(self, query: FinishedQuery) -> list[FinishedJob]:
+        """Without their tasks (`tasks` is empty)."""
+        ...
+
+    async def count_finished(self, query: FinishedQuery) -> int:
+        """How many match, the cursor and the limit left aside."""
+        ...
+
+    async def finished_job(self, id: int) -> FinishedJob | None:
+        """Without its tasks."""
+        ...
+
+    async def finished_run(self, namespace: str, name: str, run: int | None) -> FinishedJob | None:
+        """Without its tasks; run None means the newest."""
+        ...
+
+    async def finished_tasks(self, id: int, group: int, first: int, last: int) -> list[FinishedTasks]:
+        """The chunks that hold tasks first..last, in order."""
+        ...
+
+    async def finished_names(self) -> list[FinishedName]:
+        """The newest finished run of every name."""
+        ...
+
+    async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
+        """Drop what is older or more than retention keeps. Rounds are cut only behind the snapshot."""
+        ...
