@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from shunter.model.messages import LogData, ManagerMessage, StatsData
+from shunter.model.messages import LogData, ManagerMessage, StatsData, WorkerMessage
 
 
 class Workers(Protocol):
@@ -29,3 +29,37 @@ class WorkerLink(Protocol):
     def send(self, message: ManagerMessage) -> None: ...
 
     def close(self, reason: str) -> None: ...
+
+
+class Session(Protocol):
+    """What the watcher hands to a transport for one connection."""
+
+    async def received(self, message: WorkerMessage) -> None:
+        """Messages of one connection, in order; waiting for the return is the back-pressure."""
+        ...
+
+    def closed(self, reason: str) -> None: ...
+
+
+class Reception(Protocol):
+    """The watcher's front door: every transport brings its connections here."""
+
+    def connect(self, link: WorkerLink) -> Session: ...
+
+
+class Uplink(Protocol):
+    """The worker's end of its connection."""
+
+    def send(self, message: WorkerMessage) -> None:
+        """Never blocks. After the connection is gone it does nothing: keepers hold the results until the next one."""
+        ...
+
+
+class WorkerEnd(Protocol):
+    """What a transport calls on the worker's side. The worker says Hello in `connected`."""
+
+    def connected(self, uplink: Uplink) -> None: ...
+
+    def received(self, message: ManagerMessage) -> None: ...
+
+    def disconnected(self, reason: str) -> None: ...
