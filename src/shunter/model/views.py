@@ -58,6 +58,40 @@ class JobView(msgspec.Struct, kw_only=True):
     resources: dict[str, str] = {}
 
 
+class SubmittedJob(msgspec.Struct, kw_only=True):
+    """One line of the answer to a submit; not created means that the same key, or an unchanged job, was found."""
+
+    name: str
+    namespace: str
+    id: int
+    run: int
+    created: bool
+
+
+class SubmittedJobs(msgspec.Struct):
+    items: list[SubmittedJob]
+
+
+class ProgressView(msgspec.Struct):
+    state: str
+    counts: dict[str, int]
+
+
+class LogView(msgspec.Struct):
+    stream: str
+    data: bytes  # base64 in JSON
+
+
+class FollowLine(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """One line of a followed job: exactly one of job (first), progress, log, end (last; with the only task's code)."""
+
+    job: JobView | None = None
+    progress: ProgressView | None = None
+    log: LogView | None = None
+    end: JobView | None = None
+    exit_code: int | None = None
+
+
 class NodeView(msgspec.Struct, kw_only=True):
     name: str
     id: int
@@ -74,6 +108,25 @@ class NodeView(msgspec.Struct, kw_only=True):
     heard_at: str | None = None
     stats: dict[str, Any] | None = None
     stats_stale: bool = False
+
+
+class TaskStatsView(msgspec.Struct, kw_only=True):
+    name: str  # JOB/INDEX
+    namespace: str
+    index: int
+    attempt: int
+    cpu_s: float
+    memory_bytes: int
+    processes: int
+
+
+class NodeStatsView(msgspec.Struct, kw_only=True):
+    """A node's machine and its running tasks, fresh from the worker."""
+
+    name: str
+    at: str
+    machine: dict[str, Any]
+    tasks: list[TaskStatsView]
 
 
 class EventView(msgspec.Struct, kw_only=True, omit_defaults=True):

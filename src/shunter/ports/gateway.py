@@ -1,0 +1,179 @@
+"""The gateway: everything that a transport (REST today) may ask of the cluster, on behalf of one caller.
+
+Implemented in `gateway/` on the engine. Every call raises only the errors of `model.errors`; what it returns is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shunter.model.views import (
+    AttemptPage,
+    ClusterInfo,
+    EventPage,
+    EventView,
+    FollowLine,
+    JobPage,
+    JobView,
+    NodePage,
+    NodeStatsView,
+    NodeView,
+    SubmittedJob,
+    TaskPage,
+    TaskView,
+    WhyView,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the user that a token stands for."""
+
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobReference:
+    """Which run of which job: by id, or by name; `run` None means the newest."""
+
+    namespace: str
+    name: str = ""
+    run: int | None = None
+    id: int | None = None  # when set, name and run say nothing
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuery:
+    """Newest first. `namespace` None means all; `after` is the cursor of the page before."""
+
+    namespace: str | None
+    states: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+    limit: int = 100
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskQuery:
+    """By index."""
+
+    states: tuple[str, ...] = ()
+    limit: int = 1000
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogQuery:
+    """A slice of one task's output. `attempt` None means the latest one that has started."""
+
+    stream: str = "stdout"  # stdout | stderr
+    offset: int = 0
+    size_max: int = 2**20
+    attempt: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogPiece:
+    """`next_offset` is where to go on. `eof`: the attempt has ended and this was the last of it. `truncated`: the log
+    limit cut a hole into the output."""
+
+    data: bytes
+    next_offset: int
+    eof: bool
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EventPosition:
+    """Behind event `number` of a version; None means behind all of that version's events."""
+
+    version: int
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventQuery:
+    """`after` None means from the oldest kept for a page, from now on for a subscription. `job` needs a namespace."""
+
+    namespace: str | None = None
+    job: str | None = None
+    limit: int = 100
+    after: EventPosition | None = None
+
+
+class Gateway(Protocol):
+    def authenticate(self, token: str) -> Caller | None:
+        """None for a token that nobody holds. Compares in constant time."""
+        ...
+
+    async def submit(
+        self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
+    ) -> list[SubmittedJob]:
+        """Take all of these decoded manifests or none; returns after the commit. `namespace` holds where a manifest
+        names none. The same `key` again returns the same jobs, not created. Raises Invalid, Conflict, Busy."""
+        ...
+
+    async def jobs(self, caller: Caller, query: JobQuery) -> JobPage: ...
+
+    async def job(self, caller: Caller, job: JobReference) -> JobView: ...
+
+    async def runs(self, caller: Caller, job: JobReference, limit: int, after: str | None) -> JobPage:
+        """All runs of the job's name, newest first."""
+        ...
+
+    async def stop(self, caller: Caller, job: JobReference, index: int | None, now: bool) -> None:
+        """End a job, or one of its tasks; `now` leaves no grace. What has ended stays as it is."""
+        ...
+
+    async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage: ...
+
+    async def task(self, caller: Caller, job: JobReference, index: int) -> TaskView: ...
+
+    async def attempts(self, caller: Caller, job: JobReference, index: int) -> AttemptPage: ...
+
+    async def read_log(self, caller: Caller, job: JobReference, index: int, query: LogQuery) -> LogPiece:
+        """What is there now, at most `size_max` bytes; empty where nothing (more) is."""
+        ...
+
+    async def follow_log(
+        self, caller: Caller, job: JobReference, index: int, query: LogQuery
+    ) -> AsyncGenerator[LogPiece, None]:
+        """Pieces as they are written, until the task has ended (later attempts included, unless one is named).
+        The first piece comes at once, even if it is empty. Errors of the reference are raised before it returns."""
+        ...
+
+    async def follow(self, caller: Caller, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
+        """Lines for mode `end`, `progress` or `logs`: the job first and at once, its end last. A manager that stops
+        ends it without the end. Errors of the reference are raised before it returns."""
+        ...
+
+    async def why(self, caller: Caller, job: JobReference) -> WhyView: ...
+
+    async def nodes(self, caller: Caller, limit: int, after: str | None) -> NodePage:
+        """By name."""
+        ...
+
+    async def node(self, caller: Caller, name: str) -> NodeView: ...
+
+    async def label_node(self, caller: Caller, name: str, labels: Mapping[str, str | None]) -> NodeView:
+        """Set these labels; a value of None takes the label away."""
+        ...
+
+    async def node_stats(self, caller: Caller, name: str) -> NodeStatsView:
+        """Fresh from the worker. Raises Unavailable where it does not answer."""
+        ...
+
+    async def events(self, caller: Caller, query: EventQuery) -> EventPage: ...
+
+    async def subscribe(self, caller: Caller, query: EventQuery) -> AsyncGenerator[EventView, None]:
+        """Events as they are committed, without end, `limit` left aside. Raises NotFound before it returns if
+        retention has cut what follows `after`. Ends early for a reader that falls too far behind."""
+        ...
+
+    async def cluster(self, caller: Caller) -> ClusterInfo: ...
+
+    async def down(self, caller: Caller, leave_running: bool) -> None:
+        """Begin to stop the cluster; returns at once."""
+        ...
