@@ -1,0 +1,73 @@
+# Everything a developer or CI does with Shunter. `make` alone lists the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+BIN := .venv/bin
+TESTS := tests
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help setup setup-bench up down test check lint format types sim sim-ci crash bench bench-small docs proto lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# ---- use it ----
+
+setup: ## make .venv with the locked dependencies and shunter in it
+	@sh scripts/setup.sh
+
+up: setup ## start the embedded cluster in the background and run a demo job
+	@sh scripts/demo.sh
+
+down: setup ## stop the cluster; its jobs and history stay
+	@$(BIN)/shunter down
+
+# ---- change it ----
+
+test: setup ## all everyday tests
+	$(PYTEST) $(TESTS) -n 2 --dist loadfile -m "not slow"
+
+check: lint types test ## what CI asks of every change: lint, types, tests
+
+lint: setup ## ruff: rules and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: setup ## let ruff mend what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types: setup ## mypy --strict
+	$(BIN)/mypy
+
+docs: setup ## write again what is generated: docs/lifecycles.md
+	$(BIN)/python scripts/generate_docs.py
+
+proto: setup ## write again the gRPC stubs from proto/
+	$(BIN)/python scripts/generate_proto.py
+
+lock: ## resolve the dependencies again (needs uv) and write both lock files
+	sh scripts/lock.sh
+
+# ---- shake it ----
+
+sim: setup ## thousands of simulated clusters with faults
+	$(BIN)/python -m shunter.simulation --seeds 0-5000 --jobs 2
+
+sim-ci: setup ## the same, bounded
+	$(BIN)/python -m shunter.simulation --seeds 0-500 --jobs 2
+
+crash: setup ## kill real managers, workers and keepers under load
+	$(PYTEST) tests/e2e -m slow
+
+setup-bench: setup ## add the benchmarks' peers to .venv
+	@sh scripts/setup.sh bench
+
+bench: setup-bench ## all benchmarks, each beside its peer
+	$(BIN)/python benchmarks/all.py
+
+bench-small: setup-bench ## the benchmarks in small, to see that they run
+	$(BIN)/python benchmarks/all.py --small
+
+clean: ## remove .venv and every cache
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
