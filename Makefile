@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest
 .PHONY: help setup setup-bench up down test check lint format types sim sim-ci crash bench bench-small docs proto lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-12s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # ---- use it ----
 

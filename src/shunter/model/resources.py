@@ -25,7 +25,7 @@ _SUFFIXES: dict[str, Decimal] = {
     "Ti": Decimal(2**40), "Pi": Decimal(2**50), "Ei": Decimal(2**60),
 }  # fmt: skip
 _QUANTITY = re.compile(r"^([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?([A-Za-z]{0,2})$")
-_DURATION = re.compile("^" + "".join(rf"(?:(\d+(?:\.\d+)?){unit})?" for unit in ("d", "h", "m", "s", "ms")) + "$")
+_DURATION = re.compile("^" + "".join(rf"(?:([0-9]+(?:\.[0-9]+)?){unit})?" for unit in ("d", "h", "m", "s", "ms")) + "$")
 _DURATION_UNITS_S = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 
 

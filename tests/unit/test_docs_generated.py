@@ -1,0 +1,14 @@
+"""What is generated into docs/ is what its generator writes today."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_lifecycles_page_is_what_make_docs_writes() -> None:
+    generator = runpy.run_path(str(ROOT / "scripts" / "generate_docs.py"))
+    written = (ROOT / "docs" / "lifecycles.md").read_text(encoding="utf-8")
+    assert written == generator["lifecycles_page"](), "run `make docs` and commit docs/lifecycles.md"
