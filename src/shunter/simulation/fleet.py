@@ -1,0 +1,94 @@
+"""Many simulated nodes on one clock: one heap of future ends for all of them, and reports of many nodes in one go.
+
+`simulation.direct` puts a fleet right behind the engine; `simulation.network` puts a faulty network in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import random
+from collections.abc import Callable, Iterable
+
+from shunter.model.messages import Hello
+from shunter.model.resources import CPU, DISK, MEMORY
+from shunter.ports.clock import Clock
+from shunter.simulation.node import SimulatedNode, Wave
+from shunter.simulation.outcomes import Outcomes
+
+Flush = Callable[[list[SimulatedNode]], None]
+
+
+class Fleet:
+    """The machines. `flush` is called with the nodes that have something to report, once for many events."""
+
+    def __init__(self, clock: Clock, chance: random.Random, flush: Flush) -> None:
+        self.nodes: list[SimulatedNode] = []
+        self._clock = clock
+        self._chance = chance
+        self._flush = flush
+        self._outcomes = Outcomes()
+        self._ends: list[tuple[float, int, SimulatedNode, Wave]] = []
+        self._pushed = 0
+        self._dirty: list[SimulatedNode] = []
+        self._flush_is_due = False
+        self._earlier = asyncio.Event()
+
+    def add(self, hello: Hello) -> SimulatedNode:
+        node = SimulatedNode(hello, self, self._outcomes, self._chance)
+        self.nodes.append(node)
+        return node
+
+    async def run(self) -> None:
+        """End tasks when their time has come, until cancelled."""
+        while True:
+            self.advance()
+            self._earlier.clear()
+            timeout_s = max(self._ends[0][0] - self._clock.now(), 0.0) if self._ends else None
+            await self._clock.wait(self._earlier, timeout_s)
+
+    def advance(self) -> None:
+        """Everything that is due. A task that follows another starts when that one ended, however late we look."""
+        now = self._clock.now()
+        while self._ends and self._ends[0][0] <= now:
+            when, _, node, wave = heapq.heappop(self._ends)
+            if node.frozen is not None:
+                node.frozen.append(wave)
+            else:
+                node.finish(wave, when)
+
+    # ---- what nodes ask of the fleet ----
+
+    def at(self, when: float, node: SimulatedNode, wave: Wave) -> None:
+        if not self._ends or when < self._ends[0][0]:
+            self._earlier.set()
+        self._pushed += 1
+        heapq.heappush(self._ends, (when, self._pushed, node, wave))
+
+    def dirty(self, node: SimulatedNode) -> None:
+        self._dirty.append(node)
+        if not self._flush_is_due:
+            self._flush_is_due = True
+            asyncio.get_running_loop().call_soon(self._flush_now)
+
+    def _flush_now(self) -> None:
+        self._flush_is_due = False
+        nodes, self._dirty = self._dirty, []
+        self._flush([node for node in nodes if node.is_dirty])
+
+
+def simulated_hellos(
+    count: int, *, cpus: int = 8, memory_bytes: int = 32 * 2**30, protocol: int = 1
+) -> Iterable[Hello]:
+    """Nodes sim-00001 and on, in datacenters and zones, for `shunter up --simulate-nodes`."""
+    for number in range(1, count + 1):
+        yield Hello(
+            protocol=protocol,
+            name=f"sim-{number:05d}",
+            boot="simulated",
+            capacity={CPU: cpus * 1000, MEMORY: memory_bytes, DISK: 8 * memory_bytes},
+            labels={"zone": f"z{number % 3 + 1}", "simulated": "true"},
+            datacenter=f"dc{number % 2 + 1}",
+            attributes={"os": "linux", "arch": "x86_64"},
+            address="simulated",
+        )

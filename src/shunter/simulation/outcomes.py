@@ -1,0 +1,78 @@
+"""How long a simulated task runs and how it ends, read from its command and environment. Asked by `simulation.node`.
+
+`sleep N` takes N seconds; SHUNTER_SIM_DURATION, SHUNTER_SIM_EXIT and SHUNTER_SIM_FAIL_RATE say it outright; `false`
+exits with 1. Anything else takes a lognormal time around one second.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from shunter.model.jobs import TaskSpec
+from shunter.model.resources import parse_duration_s
+
+DURATION_MEDIAN_S = 1.0
+DURATION_SIGMA = 0.5
+OUTCOMES_KEPT_MAX = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What happens when tasks of one spec run. A `duration_s` of None means that it differs from task to task."""
+
+    duration_s: float | None
+    exit_code: int
+    fail_rate: float
+    timeout_s: float
+
+    def draw_duration_s(self, chance: random.Random) -> float:
+        if self.duration_s is not None:
+            return self.duration_s
+        return DURATION_MEDIAN_S * chance.lognormvariate(0.0, DURATION_SIGMA)
+
+    def draw_exits(self, count: int, chance: random.Random) -> list[int]:
+        """Exit codes of `count` tasks; empty where all are 0."""
+        if self.fail_rate:
+            failed = self.exit_code or 1
+            exits = [failed if chance.random() < self.fail_rate else 0 for _ in range(count)]
+            return exits if any(exits) else []
+        return [self.exit_code] * count if self.exit_code else []
+
+
+class Outcomes:
+    """Outcomes by spec. Specs arrive again and again as the same objects, so they are read once."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[TaskSpec, Outcome]] = {}
+
+    def of(self, spec: TaskSpec) -> Outcome:
+        kept = self._kept.get(id(spec))
+        if kept is None:
+            if len(self._kept) >= OUTCOMES_KEPT_MAX:
+                self._kept.clear()
+            kept = self._kept[id(spec)] = (spec, read_outcome(spec))  # holding the spec keeps its id its own
+        return kept[1]
+
+
+def read_outcome(spec: TaskSpec) -> Outcome:
+    program = PurePath(spec.command[0]).name if spec.command else ""
+    duration_s = _number(spec.env.get("SHUNTER_SIM_DURATION"))
+    if duration_s is None and program == "sleep" and len(spec.command) == 2:
+        duration_s = _number(spec.command[1])
+    exit_code = _number(spec.env.get("SHUNTER_SIM_EXIT"))
+    if exit_code is None:
+        exit_code = 1 if program == "false" else 0
+    fail_rate = _number(spec.env.get("SHUNTER_SIM_FAIL_RATE")) or 0.0
+    return Outcome(duration_s, int(exit_code), min(fail_rate, 1.0), spec.run_timeout_s)
+
+
+def _number(text: str | None) -> float | None:
+    """Durations and plain numbers alike; None for what is neither, as a real shell would not know it either."""
+    if text is None:
+        return None
+    try:
+        return parse_duration_s(float(text)) if text.replace(".", "", 1).isdigit() else parse_duration_s(text)
+    except ValueError:
+        return None
