@@ -26,7 +26,7 @@ class Livelock(RuntimeError):
 
 
 class VirtualLoop(asyncio.BaseEventLoop):
-    """An asyncio loop on which waiting takes no time. Callbacks run in the order in which they were scheduled."""
+    """An asyncio loop on which waiting takes no time. What is due at one instant runs in a fixed order."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,0 +1,213 @@
+"""A simulated worker, driven by hand: it speaks the protocol as a real one does."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Ended, Hello, Order, Orders, Report, Returned, StopRange
+from shunter.simulation.node import SimulatedNode, Wave
+from shunter.simulation.outcomes import Outcomes, read_outcome
+
+NOW = 1000.0
+INSTANT = TaskSpec(("work",), {"SHUNTER_SIM_DURATION": "0"})
+ONE_SECOND = TaskSpec(("sleep", "1"))
+
+
+class ByHand:
+    """Timers that go off when the test says so."""
+
+    def __init__(self) -> None:
+        self.ends: list[tuple[float, SimulatedNode, Wave]] = []
+        self.dirty_nodes: list[SimulatedNode] = []
+
+    def at(self, when: float, node: SimulatedNode, wave: Wave) -> None:
+        self.ends.append((when, node, wave))
+
+    def dirty(self, node: SimulatedNode) -> None:
+        self.dirty_nodes.append(node)
+
+    def run_until(self, now: float) -> None:
+        while due := sorted((end for end in self.ends if end[0] <= now), key=lambda end: end[0]):
+            self.ends.remove(due[0])
+            due[0][1].finish(due[0][2], due[0][0])
+
+
+@pytest.fixture
+def timers() -> ByHand:
+    return ByHand()
+
+
+@pytest.fixture
+def node(timers: ByHand) -> SimulatedNode:
+    hello = Hello(protocol=1, name="n1", boot="b1", capacity={"cpu": 4000})
+    return SimulatedNode(hello, timers, Outcomes(), random.Random(1))
+
+
+def orders(spec: TaskSpec, *ranges: tuple[int, int], width: int = 2, attempt: int = 1, epoch: int = 1) -> Orders:
+    return Orders(
+        epoch,
+        [Order(7, 0, first, last, attempt, 1, 3, width, "default", "j", "main", 100) for first, last in ranges],
+        {1: spec},
+    )
+
+
+def ended_indexes(report: Report) -> list[int]:
+    return [index for run in report.ended for index in range(run.first, run.first + len(run.ended_ms))]
+
+
+def test_instant_tasks_end_as_one_run(node: SimulatedNode) -> None:
+    node.order(orders(INSTANT, (0, 99)), NOW)
+    report = node.take_report()
+    assert [(run.first, len(run.ended_ms), run.exits) for run in report.ended] == [(0, 100, [])]
+    assert report.started == []
+
+
+def test_no_more_than_width_run_at_once_and_the_rest_follows(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(ONE_SECOND, (0, 4)), NOW)
+    assert node.running_count() == 2
+    assert [started.index for started in node.take_report().started] == [0, 1]
+    timers.run_until(NOW + 1)
+    assert ended_indexes(node.take_report()) == [0, 1]
+    assert node.running_count() == 2
+    timers.run_until(NOW + 3)
+    assert ended_indexes(node.take_report()) == [2, 3, 4]
+    assert not node.lanes
+
+
+def test_an_order_that_is_repeated_is_acted_on_once(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(ONE_SECOND, (0, 3)), NOW)
+    node.order(orders(ONE_SECOND, (0, 3)), NOW)
+    timers.run_until(NOW + 1)
+    node.order(orders(ONE_SECOND, (0, 5)), NOW + 1)  # 0 and 1 are results that nobody acknowledged
+    timers.run_until(NOW + 9)
+    assert ended_indexes(node.take_report()) == [0, 1, 2, 3, 4, 5]
+
+
+def test_the_next_attempt_is_another_matter(node: SimulatedNode) -> None:
+    node.order(orders(INSTANT, (0, 0)), NOW)
+    node.order(orders(INSTANT, (0, 0), attempt=2), NOW)
+    assert [run.attempt for run in node.take_report().ended] == [1, 2]
+
+
+def test_results_are_kept_until_they_are_acknowledged(node: SimulatedNode) -> None:
+    node.order(orders(INSTANT, (0, 0)), NOW)
+    first = node.take_report()
+    node.order(orders(INSTANT, (1, 1)), NOW)
+    second = node.take_report()
+    assert second.seq == first.seq + 1
+    node.outbox.acknowledge(first.seq)
+    inventory = node.take_inventory()
+    assert [run.first for run in inventory.ended] == [1]
+    node.outbox.acknowledge(inventory.seq)
+    assert node.take_inventory().ended == []
+
+
+def test_an_inventory_has_what_runs_what_waits_and_what_ended(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(INSTANT, (0, 1)), NOW)
+    node.order(orders(ONE_SECOND, (2, 9)), NOW)
+    inventory = node.take_inventory()
+    assert [(held.first, held.last, held.running) for held in inventory.held] == [
+        (4, 9, False), (2, 2, True), (3, 3, True),
+    ]  # fmt: skip
+    assert [run.first for run in inventory.ended] == [0]
+    timers.run_until(NOW + 1)
+    assert ended_indexes(node.take_report()) == [2, 3]
+
+
+def test_a_recall_gives_back_only_what_has_not_started(node: SimulatedNode) -> None:
+    node.order(orders(ONE_SECOND, (0, 9)), NOW)
+    node.recall(1, [3])
+    assert node.take_report().returned == [Returned(7, 0, 1, 2, 9)]
+    assert node.running_count() == 2
+
+
+def test_a_stop_ends_what_runs_and_returns_the_rest(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(ONE_SECOND, (0, 9)), NOW)
+    node.take_report()
+    node.stop(1, [StopRange(7, 0, 1, 5, 0.5)], NOW)
+    timers.run_until(NOW + 0.5)
+    report = node.take_report()
+    assert report.returned == [Returned(7, 0, 1, 2, 5)]
+    assert [(run.first, run.how) for run in report.ended] == [(1, "stopped")]
+    assert [started.index for started in report.started] == [6]  # the lane went on with what was not stopped
+    timers.run_until(NOW + 1)
+    assert (0, "") in [(run.first, run.how) for run in node.take_report().ended]
+
+
+def test_a_task_that_ends_before_the_signal_keeps_its_result(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(ONE_SECOND, (0, 0)), NOW)
+    node.stop(1, [StopRange(7, 0, 0, 0, 5.0)], NOW + 0.99)
+    timers.run_until(NOW + 9)
+    assert [(run.how, run.exits) for run in node.take_report().ended] == [("", [])]
+
+
+def test_an_older_epoch_is_refused(node: SimulatedNode) -> None:
+    node.order(orders(ONE_SECOND, (0, 1), epoch=5), NOW)
+    node.order(orders(ONE_SECOND, (2, 3), epoch=4), NOW)
+    node.stop(4, [StopRange(7, 0, 0, 1, 0.0)], NOW)
+    node.recall(4, [3])
+    report = node.take_report()
+    assert [started.index for started in report.started] == [0, 1]
+    assert not report.returned
+    assert not report.ended
+
+
+def test_a_lost_keeper_takes_its_exit_code_with_it(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(ONE_SECOND, (0, 0), (1, 1)), NOW)
+    node.lose(next(iter(node.running)), "keeper gone", NOW)
+    timers.run_until(NOW + 1)
+    inventory = node.take_inventory()
+    assert [(lost.first, lost.reason) for lost in inventory.lost] == [(0, "keeper gone")]
+    assert [run.first for run in inventory.ended] == [1]
+
+
+def test_a_lost_machine_forgets_everything(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(INSTANT, (0, 0)), NOW)
+    node.order(orders(ONE_SECOND, (1, 9)), NOW)
+    node.forget_everything()
+    timers.run_until(NOW + 9)
+    inventory = node.take_inventory()
+    assert not inventory.held
+    assert not inventory.ended
+    assert not inventory.lost
+
+
+def test_a_paused_machine_ends_its_tasks_when_it_wakes(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(ONE_SECOND, (0, 0)), NOW)
+    node.freeze()
+    assert node.frozen is not None
+    node.frozen.append(timers.ends.pop()[2])
+    node.thaw(NOW + 60)
+    assert [run.ended_ms for run in node.take_report().ended] == [[int((NOW + 60) * 1000)]]
+
+
+def test_a_task_that_runs_too_long_ends_by_its_timeout(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(TaskSpec(("sleep", "9"), run_timeout_s=2.0), (0, 1)), NOW)
+    timers.run_until(NOW + 2)
+    ended: list[Ended] = node.take_report().ended
+    assert [(run.first, run.how, run.exits) for run in ended] == [(0, "timeout", [137]), (1, "timeout", [137])]
+
+
+@pytest.mark.parametrize(
+    ("spec", "duration_s", "exit_code"),
+    [
+        (TaskSpec(("sleep", "2.5")), 2.5, 0),
+        (TaskSpec(("/bin/sleep", "1m")), 60.0, 0),
+        (TaskSpec(("work",), {"SHUNTER_SIM_DURATION": "250ms", "SHUNTER_SIM_EXIT": "3"}), 0.25, 3),
+        (TaskSpec(("/bin/false",)), None, 1),
+        (TaskSpec(("work",)), None, 0),
+        (TaskSpec(("sleep", "forever")), None, 0),
+    ],
+)
+def test_a_command_says_how_long_and_how(spec: TaskSpec, duration_s: float | None, exit_code: int) -> None:
+    outcome = read_outcome(spec)
+    assert (outcome.duration_s, outcome.exit_code) == (duration_s, exit_code)
+
+
+def test_a_fail_rate_fails_that_share() -> None:
+    outcome = read_outcome(TaskSpec(("work",), {"SHUNTER_SIM_FAIL_RATE": "0.25"}))
+    exits = outcome.draw_exits(10_000, random.Random(3))
+    assert 2_300 < sum(exits) < 2_700
