@@ -1,6 +1,6 @@
 """The gateway: everything that a transport (REST today) may ask of the cluster, on behalf of one caller.
 
-Implemented in `gateway/` on the engine. Every call raises only the errors of `model.errors`; what it returns is committed.
+Implemented in `gateway/` on the engine. Calls raise only the errors of `model.errors`; what they return is committed.
 """
 
 from __future__ import annotations

@@ -1,0 +1,198 @@
+"""Files of manifests: YAML of one or several documents, or JSON, as decoded documents. Used by the API and the CLI.
+
+YAML is built here from the parser's events, since the library's own tree builder overflows the stack (and ends the
+process) on deep nesting, lets a few hundred bytes of aliases stand for gigabytes, and lets a key given twice win
+silently. Plain words follow YAML 1.2: `yes`, `on` and `1:30` are text, not booleans and sixties.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+import msgspec
+
+from shunter.model.errors import Invalid, Problem
+
+TEXT_SIZE_MAX = 32 * 2**20
+DOCUMENTS_MAX = 20_000
+VALUES_MAX = 4_000_000  # of all documents, aliases counted as often as they are used
+DEPTH_MAX = 64
+DIGITS_MAX = 400
+
+_STRING_TAGS = ("!", "tag:yaml.org,2002:str")
+_WORDS = dict.fromkeys(("", "~", "null", "Null", "NULL")) | {
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
+_WHOLE = re.compile(r"[-+]?[0-9]+")
+_OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+
+
+def parse_documents(text: str | bytes) -> list[object]:
+    """The documents of a text, empty ones left out. Raises Invalid, with line and column."""
+    if len(text) > TEXT_SIZE_MAX:
+        _refuse("document", f"is larger than {TEXT_SIZE_MAX:,} bytes", fix="split it")
+    try:
+        text = text.decode() if isinstance(text, bytes) else text
+    except UnicodeDecodeError as error:
+        _refuse(f"byte {error.start}", "is not UTF-8", fix="save it as UTF-8")
+    documents = _parse_json(text)
+    if documents is None:
+        documents = _parse_yaml(text)
+    if not documents:
+        _refuse("document", "is empty", fix="give at least one manifest")
+    return documents
+
+
+def _parse_json(text: str) -> list[object] | None:
+    """None where it is not JSON: `{kind: Job}` is YAML all the same."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        return [msgspec.json.decode(text)]
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return None
+
+
+def _parse_yaml(text: str) -> list[object]:
+    import yaml  # 30 ms that only those pay who use YAML
+
+    builder = _Builder()
+    try:
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            builder.take(event)
+    except yaml.MarkedYAMLError as error:
+        _refuse(_place(error.problem_mark or error.context_mark), error.problem or "is not YAML")
+    except (yaml.YAMLError, UnicodeEncodeError) as error:
+        _refuse("document", f"is not YAML: {error}")
+    return builder.documents
+
+
+class _Open:
+    """A list or mapping whose end has not come yet."""
+
+    __slots__ = ("anchor", "container", "defaults", "key", "values")
+
+    def __init__(self, container: list[Any] | dict[Any, Any], anchor: str | None) -> None:
+        self.container = container
+        self.anchor = anchor
+        self.key: Any = _NO_KEY
+        self.defaults: list[dict[Any, Any]] = []  # what the merge key `<<` brings
+        self.values = 1
+
+
+_NO_KEY = object()
+_MERGE = "<<"
+
+
+class _Builder:
+    """Builds documents from the events of a YAML parser, without recursion."""
+
+    def __init__(self) -> None:
+        self.documents: list[object] = []
+        self._open: list[_Open] = []
+        self._anchors: dict[str, tuple[Any, int]] = {}  # name -> value, and how many values it stands for
+        self._values = 0
+
+    def take(self, event: Any) -> None:
+        match type(event).__name__:
+            case "ScalarEvent":
+                self._add(_scalar(event), 1, event.anchor, event)
+            case "AliasEvent":
+                if event.anchor not in self._anchors:
+                    _refuse(
+                        _place(event.start_mark), "an alias must name an anchor that has ended before", event.anchor
+                    )
+                value, values = self._anchors[event.anchor]
+                self._add(value, values, None, event)
+            case "SequenceStartEvent":
+                self._begin([], event)
+            case "MappingStartEvent":
+                self._begin({}, event)
+            case "SequenceEndEvent" | "MappingEndEvent":
+                ended = self._open.pop()
+                for source in ended.defaults:
+                    ended.container |= source | ended.container  # type: ignore[operator]
+                self._add(ended.container, ended.values, ended.anchor, event)
+            case "DocumentEndEvent":
+                self._anchors.clear()
+
+    def _begin(self, container: list[Any] | dict[Any, Any], event: Any) -> None:
+        _refuse_tag(event)
+        if len(self._open) >= DEPTH_MAX:
+            _refuse(_place(event.start_mark), f"is nested deeper than {DEPTH_MAX} levels")
+        self._open.append(_Open(container, event.anchor))
+
+    def _add(self, value: Any, values: int, anchor: str | None, event: Any) -> None:
+        """Put a finished value where it belongs: into what is open, or as a document."""
+        self._values += values
+        if self._values > VALUES_MAX:
+            _refuse(_place(event.start_mark), f"there are more than {VALUES_MAX:,} values, aliases included")
+        if anchor is not None:
+            self._anchors[anchor] = (value, values)
+        if not self._open:
+            self._add_document(value, event)
+            return
+        parent = self._open[-1]
+        parent.values += values
+        if isinstance(parent.container, list):
+            parent.container.append(value)
+        elif parent.key is _NO_KEY:
+            parent.key = self._checked_key(value, parent.container, event)
+        else:
+            if parent.key == _MERGE:
+                parent.defaults += _sources(value, event)
+            else:
+                parent.container[parent.key] = value
+            parent.key = _NO_KEY
+
+    def _add_document(self, value: Any, event: Any) -> None:
+        if len(self.documents) >= DOCUMENTS_MAX:
+            _refuse(_place(event.start_mark), f"there are more than {DOCUMENTS_MAX:,} documents")
+        if value is not None:
+            self.documents.append(value)
+
+    def _checked_key(self, key: Any, mapping: dict[Any, Any], event: Any) -> Any:
+        if isinstance(key, list | dict):
+            _refuse(_place(event.start_mark), "a key must be text")
+        if key in mapping:
+            _refuse(_place(event.start_mark), "the same key is given twice", key, fix="remove one of them")
+        return key
+
+
+def _sources(value: Any, event: Any) -> list[dict[Any, Any]]:
+    sources = value if isinstance(value, list) else [value]
+    if not all(isinstance(source, dict) for source in sources):
+        _refuse(_place(event.start_mark), f"{_MERGE} must be given a mapping, or a list of them")
+    return sources
+
+
+def _scalar(event: Any) -> Any:
+    """A word's value; only plain words can be anything but text."""
+    _refuse_tag(event)
+    word: str = event.value
+    if not event.implicit[0] or event.tag in _STRING_TAGS:
+        return word
+    if word in _WORDS:
+        return _WORDS[word]
+    if word[0] not in "+-.0123456789" or len(word) > DIGITS_MAX:
+        return word
+    if _WHOLE.fullmatch(word):
+        return int(word)
+    if _OTHER_BASE.fullmatch(word):
+        return int(word, 0)
+    return float(re.sub(r"\.(?=[inIN])", "", word)) if _FLOAT.fullmatch(word) else word
+
+
+def _refuse_tag(event: Any) -> None:
+    if event.tag is not None and event.tag not in _STRING_TAGS:
+        _refuse(_place(event.start_mark), "tags are not supported", event.tag, fix="leave it out")
+
+
+def _place(mark: Any) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else "document"
+
+
+def _refuse(place: str, message: str, value: object = None, *, fix: str | None = None) -> NoReturn:
+    raise Invalid([Problem(place, message, value, fix)]) from None

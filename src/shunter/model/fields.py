@@ -1,0 +1,245 @@
+"""Kinds of manifest fields. Each knows how to read a value (noting problems instead of stopping at the first) and what
+the published JSON Schema says of it, so that the two cannot drift apart. `model.manifests` builds its tables of them.
+
+A reader takes (value, path, problems). After a problem it returns anything: nothing is built once a problem is noted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shunter.model.problems import SHOWN_MAX, UNSAID, Problems, nearest
+from shunter.model.resources import parse_amount, parse_duration_s
+
+NO_NUL_PATTERN = r"^[^\u0000]*$"
+QUANTITY_PATTERN = r"^([0-9]{1,12}(\.[0-9]{1,9})?|\.[0-9]{1,9})([numkMGTPE]|[KMGTPE]i)?$"
+DURATION_PATTERN = (
+    "^(?=.)" + "".join(rf"([0-9]{{1,9}}(\.[0-9]{{1,6}})?{unit})?" for unit in ("d", "h", "m", "s", "ms")) + "$"
+)
+SPELLING_SIZE_MAX = 40  # of a quantity or duration
+
+Schema = dict[str, Any]
+Read = Callable[[Any, str, Problems], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a section."""
+
+    read: Read
+    schema: Schema
+    default: Any = None
+    required: bool = False
+
+
+class Section:
+    """A mapping with known fields. `later` names fields of the design that this version does not have yet."""
+
+    def __init__(self, about: str, fields: Mapping[str, Field], later: tuple[str, ...] = ()) -> None:
+        self._about = about
+        self._fields = dict(fields)
+        self._readers = {name: field.read for name, field in fields.items()}
+        self._defaults = {name: field.default for name, field in fields.items()}
+        self._required = tuple(name for name, field in fields.items() if field.required)
+        self._later = frozenset(later)
+
+    def read(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
+        """The values of all fields by name, defaults filled in."""
+        values = self._defaults.copy()
+        if type(value) is not dict:
+            problems.add(
+                path.rstrip(".") or "document", "must be a mapping", value=value, fix=f"give {self._example()}"
+            )
+            return values
+        prefix = f"{path}." if path and path[-1] != "." else path
+        for name, item in value.items():
+            reader = self._readers.get(name)
+            if reader is None:
+                self._refuse_unknown(str(name), prefix, problems)
+            else:
+                values[name] = reader(item, prefix + name, problems)
+        for name in self._required:
+            if name not in value:
+                problems.add(prefix + name, "is missing", fix=f"add {name}")
+        return values
+
+    @property
+    def schema(self) -> Schema:
+        properties = {name: field.schema for name, field in self._fields.items()}
+        schema: Schema = {"type": "object", "description": self._about, "properties": properties}
+        if self._required:
+            schema["required"] = list(self._required)
+        return schema | {"additionalProperties": False}
+
+    def as_field(self, *, default: Any = None, required: bool = False) -> Field:
+        return Field(self.read, self.schema, default, required)
+
+    def _refuse_unknown(self, name: str, prefix: str, problems: Problems) -> None:
+        path = prefix + name[:SHOWN_MAX]
+        if name in self._later:
+            problems.add(path, "is not supported by this version", fix="leave it out")
+        else:
+            problems.add(path, "unknown field", fix=nearest(name, self._fields))
+
+    def _example(self) -> str:
+        return "{" + ", ".join(f"{name}: ..." for name in list(self._fields)[:3]) + "}"
+
+
+def text(
+    pattern: str | None = None,
+    *,
+    size_max: int,
+    what: str = "",
+    default: str | None = None,
+    required: bool = False,
+    secret: bool = False,
+) -> Field:
+    """One string. `what` puts the pattern into words; `size_max` counts bytes of UTF-8; a secret is never shown."""
+    matches = re.compile(pattern).fullmatch if pattern else None
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not str:
+            fault, fix = "must be text", "put it in quotes" if isinstance(value, int | float) else None
+        elif not value.isascii() or len(value) > size_max or "\0" in value:
+            fault, fix = _size_fault(value, size_max), None
+        else:
+            fault, fix = "", None
+        if not fault and matches is not None and not matches(value):
+            fault = f"must be {what}"
+        if fault:
+            problems.add(path, fault, value=UNSAID if secret else value, fix=fix)
+        return value
+
+    schema: Schema = {"type": "string", "maxLength": size_max, "pattern": pattern or NO_NUL_PATTERN}
+    return Field(read, schema | ({"description": what} if what else {}), default, required)
+
+
+def choice(*words: str, later: tuple[str, ...] = (), default: str | None = None, required: bool = False) -> Field:
+    known = frozenset(words)
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is str and value in known:
+            return value
+        if type(value) is str and value in later:
+            problems.add(path, "is not supported by this version", value=value, fix=f"use {' or '.join(words)}")
+        else:
+            fix = nearest(value, words) if type(value) is str else None
+            problems.add(path, f"must be {' or '.join(words)}", value=value, fix=fix)
+        return words[0]
+
+    return Field(read, {"type": "string", "enum": list(words)}, default, required)
+
+
+def whole(minimum: int, maximum: int, *, default: int | None = None) -> Field:
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not int:
+            problems.add(path, "must be a whole number", value=value)
+        elif not minimum <= value <= maximum:
+            problems.add(path, f"must be {minimum:,} to {maximum:,}", value=value)
+        return value
+
+    return Field(read, {"type": "integer", "minimum": minimum, "maximum": maximum}, default)
+
+
+def number(minimum: float, maximum: float, *, default: float | None = None) -> Field:
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not int and type(value) is not float:
+            problems.add(path, "must be a number", value=value)
+        elif not minimum <= value <= maximum:
+            problems.add(path, f"must be {minimum:g} to {maximum:g}", value=value)
+        return value
+
+    return Field(read, {"type": "number", "minimum": minimum, "maximum": maximum}, default)
+
+
+def duration(maximum_s: float, *, default: float | None = None) -> Field:
+    """Seconds, from `90s`, `1h30m` or a bare number of seconds."""
+
+    def read(value: Any, path: str, problems: Problems) -> float:
+        try:
+            seconds = parse_duration_s(value) if isinstance(value, str | int | float) else -1.0
+        except (ValueError, OverflowError):
+            seconds = -1.0
+        if seconds < 0:
+            problems.add(path, "must be a duration", value=value, fix="write it like 90s, 10m or 1h30m")
+        elif seconds > maximum_s:
+            problems.add(path, f"must be at most {maximum_s:,.0f} s", value=value)
+        return seconds
+
+    spelled = {"type": "string", "pattern": DURATION_PATTERN, "maxLength": SPELLING_SIZE_MAX}
+    counted = {"type": "number", "minimum": 0, "maximum": maximum_s}
+    return Field(read, {"description": "a duration like 90s, or seconds", "anyOf": [spelled, counted]}, default)
+
+
+def amount(resource: str, minimum: int, maximum: int, *, default: int | None = None) -> Field:
+    """A quantity like `500m` or `256Mi`, in the resource's inner unit."""
+
+    def read(value: Any, path: str, problems: Problems) -> int:
+        found = -1
+        try:
+            if isinstance(value, str | int | float):
+                found = parse_amount(resource, value)
+        except (ValueError, OverflowError):
+            pass
+        if found < 0:
+            problems.add(path, "must be a quantity", value=value, fix="write it like 2, 500m or 256Mi")
+        elif not minimum <= found <= maximum:
+            problems.add(path, f"must be {minimum:,} to {maximum:,} in its smallest unit", value=value)
+        return found
+
+    spelled = {"type": "string", "pattern": QUANTITY_PATTERN, "maxLength": SPELLING_SIZE_MAX}
+    counted = {"type": "number", "minimum": 0, "maximum": maximum}
+    return Field(read, {"description": "a quantity like 500m or 256Mi", "anyOf": [spelled, counted]}, default)
+
+
+def texts(item: Field, *, count_min: int = 0, count_max: int, fix: str | None = None, required: bool = False) -> Field:
+    """A list of texts, kept as a tuple."""
+    read_item = item.read
+
+    def read(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
+        if type(value) is not list:
+            problems.add(path, "must be a list", value=value, fix=fix)
+            return ()
+        if not count_min <= len(value) <= count_max:
+            problems.add(path, f"must have {count_min:,} to {count_max:,} items", value=value)
+            return ()
+        return tuple([read_item(word, f"{path}[{index}]", problems) for index, word in enumerate(value)])
+
+    schema: Schema = {"type": "array", "items": item.schema, "minItems": count_min, "maxItems": count_max}
+    return Field(read, schema, (), required)
+
+
+def mapping(key: Field, value: Field, *, count_max: int) -> Field:
+    """Names to values. What is there instead of a mapping is not shown: it may be a secret."""
+    read_key, read_value = key.read, value.read
+
+    def read(entries: Any, path: str, problems: Problems) -> dict[str, Any]:
+        if type(entries) is not dict:
+            problems.add(path, "must be a mapping of names to values")
+            return {}
+        if len(entries) > count_max:
+            problems.add(path, f"must have at most {count_max:,} entries", value=entries)
+            return {}
+        kept = {}
+        for name, item in entries.items():
+            at = f"{path}.{str(name)[:SHOWN_MAX]}"
+            read_key(name, at, problems)
+            kept[name] = read_value(item, at, problems)
+        return kept
+
+    schema: Schema = {"type": "object", "propertyNames": key.schema, "additionalProperties": value.schema}
+    return Field(read, schema | {"maxProperties": count_max}, {})
+
+
+def _size_fault(value: str, size_max: int) -> str:
+    """What is wrong with a text's size or characters: no program can be handed a NUL, and everything is UTF-8."""
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        return "must be valid Unicode"
+    if size > size_max:
+        return f"must be at most {size_max:,} bytes"
+    return "must not contain a NUL character" if "\0" in value else ""
