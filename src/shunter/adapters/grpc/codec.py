@@ -1,0 +1,161 @@
+"""Between the messages of `model.messages` and their protobuf twins. Called by this folder's server and client.
+
+A struct and its twin have the same fields by name (a test compares them), so the conversion is worked out once for each
+type from the struct's annotations. A protobuf field has presence exactly where the struct's default is not protobuf's
+zero; there an absent field gets the struct's default.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import types
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from google.protobuf.message import DecodeError, Message
+
+from shunter.model.messages import ManagerMessage, WorkerMessage
+from shunter.proto.worker.v1 import worker_pb2
+
+Convert = Callable[[Any], Any]
+
+
+class Malformed(ValueError):
+    """These bytes are no message of the protocol, or a message that cannot be written in it."""
+
+
+def encode_manager(message: ManagerMessage) -> bytes:
+    return manager_side().encode(message)
+
+
+def decode_manager(data: bytes) -> ManagerMessage | None:
+    """None for a kind of message that this version does not know. Raises Malformed."""
+    return typing.cast("ManagerMessage | None", manager_side().decode(data))
+
+
+def encode_worker(message: WorkerMessage) -> bytes:
+    return worker_side().encode(message)
+
+
+def decode_worker(data: bytes) -> WorkerMessage | None:
+    """None for a kind of message that this version does not know. Raises Malformed."""
+    return typing.cast("WorkerMessage | None", worker_side().decode(data))
+
+
+class Envelope:
+    """One side's messages: which entry of the oneof belongs to which struct."""
+
+    def __init__(self, envelope: type[Message], union: types.UnionType) -> None:
+        self._envelope = envelope
+        self.entries: dict[str, Twin] = {snake_case(kind.__name__): twin_of(kind) for kind in typing.get_args(union)}
+        self._names = {twin.struct: name for name, twin in self.entries.items()}
+
+    def encode(self, message: msgspec.Struct) -> bytes:
+        name = self._names[type(message)]
+        try:
+            return self._envelope(**{name: self.entries[name].to_proto(message)}).SerializeToString()
+        except (ValueError, TypeError) as error:
+            raise Malformed(f"{name}: {error}") from error
+
+    def decode(self, data: bytes) -> msgspec.Struct | None:
+        try:
+            envelope = self._envelope.FromString(data)
+        except DecodeError as error:
+            raise Malformed(str(error)) from error
+        name = envelope.WhichOneof("message")
+        if name is None:
+            return None
+        return self.entries[name].from_proto(getattr(envelope, name))
+
+
+@functools.cache
+def manager_side() -> Envelope:
+    return Envelope(worker_pb2.ManagerMessage, ManagerMessage)
+
+
+@functools.cache
+def worker_side() -> Envelope:
+    return Envelope(worker_pb2.WorkerMessage, WorkerMessage)
+
+
+class Twin:
+    """One struct type beside its protobuf type, and the way from each to the other."""
+
+    def __init__(self, struct: type[msgspec.Struct]) -> None:
+        self.struct = struct
+        self.proto: type[Message] = getattr(worker_pb2, struct.__name__)
+        hints = typing.get_type_hints(struct)
+        self.optional = frozenset(
+            field.name for field in msgspec.structs.fields(struct) if not _zero_by_default(field, hints[field.name])
+        )
+        pairs = {name: _converts(hint) for name, hint in hints.items()}
+        self._encoders = [(name, pair[0]) for name, pair in pairs.items() if pair[0] is not None]
+        self._plain = [name for name, pair in pairs.items() if pair[1] is None and name not in self.optional]
+        self._decoders = [(name, pair[1]) for name, pair in pairs.items() if pair[1] is not None]
+
+    def to_proto(self, struct: msgspec.Struct) -> Message:
+        fields = msgspec.structs.asdict(struct)
+        for name, convert in self._encoders:
+            fields[name] = convert(fields[name])
+        return self.proto(**fields)
+
+    def from_proto(self, message: Message) -> msgspec.Struct:
+        fields = {name: getattr(message, name) for name in self._plain}
+        for name, convert in self._decoders:
+            fields[name] = convert(getattr(message, name))
+        for name in self.optional:
+            if message.HasField(name):
+                fields[name] = getattr(message, name)
+        return self.struct(**fields)
+
+
+@functools.cache
+def twin_of(struct: type[msgspec.Struct]) -> Twin:
+    return Twin(struct)
+
+
+def snake_case(name: str) -> str:
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def _zero_by_default(field: msgspec.structs.FieldInfo, hint: Any) -> bool:
+    """Whether an absent field and a zero mean the same: no default at all, or one that is empty, zero or false."""
+    if typing.get_origin(hint) in (list, dict, tuple) or field.default is msgspec.NODEFAULT:
+        return True
+    return field.default is not None and not field.default
+
+
+def _converts(hint: Any) -> tuple[Convert | None, Convert | None]:
+    """How a field of this type is turned into protobuf and back; None where it is taken as it is."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if _is_struct(hint):
+        twin = twin_of(hint)
+        return twin.to_proto, twin.from_proto
+    if origin is list and _is_struct(arguments[0]):
+        return _list_converts(twin_of(arguments[0]))
+    if origin is dict and _is_struct(arguments[1]):
+        return _dict_converts(twin_of(arguments[1]))
+    if origin in (list, dict, tuple):
+        return None, origin
+    return None, None
+
+
+def _is_struct(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
+
+
+def _list_converts(twin: Twin) -> tuple[Convert, Convert]:
+    return (
+        lambda structs: [twin.to_proto(struct) for struct in structs],
+        lambda messages: [twin.from_proto(message) for message in messages],
+    )
+
+
+def _dict_converts(twin: Twin) -> tuple[Convert, Convert]:
+    return (
+        lambda structs: {key: twin.to_proto(struct) for key, struct in structs.items()},
+        lambda messages: {key: twin.from_proto(message) for key, message in messages.items()},
+    )

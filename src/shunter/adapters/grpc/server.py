@@ -1,0 +1,183 @@
+"""The manager's gRPC end: takes workers' streams and brings them to the reception. Started by the app.
+
+Messages are bytes to gRPC and are decoded here, so that a malformed one is refused with its reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from shunter.adapters.grpc.buffer import SEND_BUFFER_BYTES_MAX, SendBuffer
+from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, OPTIONS, SERVICE, STATUS
+from shunter.adapters.grpc.codec import Malformed, decode_worker, encode_manager
+from shunter.log import Log
+from shunter.model.errors import Unavailable
+from shunter.model.messages import ManagerMessage, Refused
+from shunter.model.refusals import Code, refuse
+from shunter.ports.workers import Reception, Session
+
+CONNECTIONS_MAX = 20_000
+
+log = Log(__name__)
+
+Context = grpc.aio.ServicerContext[bytes, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTls:
+    """PEM texts."""
+
+    key: bytes
+    certificate: bytes
+
+
+class WorkerServer:
+    """`port` 0 picks a free one; `start` returns the port in use."""
+
+    def __init__(
+        self,
+        reception: Reception,
+        token: str,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        tls: ServerTls | None = None,
+        send_buffer_bytes_max: int = SEND_BUFFER_BYTES_MAX,
+    ) -> None:
+        self._reception = reception
+        self._authorization = f"Bearer {token}".encode()
+        self._host, self._port = host, port
+        self._tls = tls
+        self._send_buffer_bytes_max = send_buffer_bytes_max
+        self._server: grpc.aio.Server | None = None
+
+    async def start(self) -> int:
+        # Without this two managers could share a port and each would get half of the workers.
+        options = [*OPTIONS, ("grpc.so_reuseport", 0)]
+        server = grpc.aio.server(options=options, maximum_concurrent_rpcs=CONNECTIONS_MAX)
+        handlers = {METHOD: grpc.stream_stream_rpc_method_handler(self._connect)}
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
+        address = f"[{self._host}]:{self._port}" if ":" in self._host else f"{self._host}:{self._port}"
+        try:
+            port = self._listen(server, address)
+        except RuntimeError as error:
+            raise Unavailable(f"cannot listen for workers on {address}: {error}") from error
+        await server.start()
+        self._server = server
+        log.info("workers.listening", address=self._host, port=port)
+        return port
+
+    async def stop(self) -> None:
+        """Ends every connection that the reception has not ended yet."""
+        if self._server is not None:
+            await self._server.stop(FLUSH_TIMEOUT_S)
+            self._server = None
+
+    def _listen(self, server: grpc.aio.Server, address: str) -> int:
+        if self._tls is None:
+            return server.add_insecure_port(address)
+        pair = (self._tls.key, self._tls.certificate)
+        return server.add_secure_port(address, grpc.ssl_server_credentials([pair]))
+
+    async def _connect(self, requests: AsyncIterator[bytes], context: Context) -> None:
+        """One worker's connection, from its first byte to its end."""
+        link = StreamLink(context.write, self._send_buffer_bytes_max)
+        await context.send_initial_metadata(())
+        session = None
+        if self._authorized(context):
+            session = self._reception.connect(link)
+        else:
+            link.refuse(Code.UNAUTHORIZED, "the worker token is missing or wrong")
+        reader = asyncio.create_task(_read(requests, session, link))
+        try:
+            await asyncio.wait({reader, link.writer}, return_when=asyncio.FIRST_COMPLETED)
+            link.close("the worker closed the connection")
+            await asyncio.wait({link.writer})
+            context.set_code(link.status)
+            context.set_details(link.reason)
+        finally:
+            link.close("the connection broke")
+            link.writer.cancel()
+            reader.cancel()
+            await asyncio.gather(reader, link.writer, return_exceptions=True)
+            if session is not None:
+                session.closed(link.reason)
+            log.info("worker.disconnected", peer=context.peer(), reason=link.reason)
+
+    def _authorized(self, context: Context) -> bool:
+        for key, value in context.invocation_metadata() or ():
+            if key == "authorization":
+                given = value if isinstance(value, bytes) else value.encode()
+                return hmac.compare_digest(given, self._authorization)
+        return False
+
+
+class StreamLink:
+    """The `WorkerLink` of one stream: what is sent waits in a bounded buffer, which one task writes out."""
+
+    def __init__(self, write: Callable[[bytes], Awaitable[Any]], size_max: int) -> None:
+        self._write = write
+        self._buffer = SendBuffer(size_max)
+        self.status = grpc.StatusCode.OK
+        self.reason = ""
+        self.writer = asyncio.create_task(self._drain())
+
+    def send(self, message: ManagerMessage) -> None:
+        if self._buffer.closed:
+            return
+        try:
+            data = encode_manager(message)
+        except Malformed as error:
+            log.error("message.not_sent", kind=type(message).__name__, error=error)
+            self.refuse(Code.FAILED, f"the manager could not write a message: {error}")
+            return
+        if isinstance(message, Refused):
+            self.status, self.reason = STATUS.get(message.code, grpc.StatusCode.UNKNOWN), message.reason
+        if not self._buffer.put(data):
+            self._give_up()
+
+    def close(self, reason: str) -> None:
+        """Write out what waits, for a short while, and end."""
+        if self._buffer.closed:
+            return
+        self.reason = self.reason or reason
+        self._buffer.close()
+        asyncio.get_running_loop().call_later(FLUSH_TIMEOUT_S, self.writer.cancel)
+
+    def refuse(self, code: Code, reason: str) -> None:
+        self.send(refuse(code, reason))
+        self.close(reason)
+
+    def _give_up(self) -> None:
+        """The peer does not read, so nothing more can be told to it but the stream's status."""
+        self.status, self.reason = STATUS[Code.TOO_SLOW], "the worker reads too slowly: its send buffer is full"
+        self._buffer.abandon()
+        self.writer.cancel()
+
+    async def _drain(self) -> None:
+        while (data := await self._buffer.take()) is not None:
+            await self._write(data)
+
+
+async def _read(requests: AsyncIterator[bytes], session: Session | None, link: StreamLink) -> None:
+    """Hand over messages one by one. Without a session (an unauthorized peer), what it says is not even decoded."""
+    if session is None:
+        await link.writer
+        return
+    async for data in requests:
+        try:
+            message = decode_worker(data)
+        except Malformed as error:
+            link.refuse(Code.INVALID, f"not a message of the worker protocol: {error}")
+            return
+        if message is None:
+            log.warning("message.unknown", size_bytes=len(data))
+            continue
+        await session.received(message)
