@@ -63,10 +63,10 @@ setup-bench: setup ## add the benchmarks' peers to .venv
 	@sh scripts/setup.sh bench
 
 bench: setup-bench ## all benchmarks, each beside its peer
-	$(BIN)/python benchmarks/all.py
+	$(BIN)/python -m benchmarks.all
 
 bench-small: setup-bench ## the benchmarks in small, to see that they run
-	$(BIN)/python benchmarks/all.py --small
+	$(BIN)/python -m benchmarks.all --small
 
 clean: ## remove .venv and every cache
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist

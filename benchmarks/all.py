@@ -1,0 +1,25 @@
+"""Runs every benchmark, one after the other, each in a process of its own. Run: python -m benchmarks.all [--small]"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHMARKS = ("arrays", "jobs", "latency", "planner", "engine", "keepers", "footprint")
+
+
+def main() -> int:
+    here = Path(__file__).parent
+    failed = [name for name in BENCHMARKS if run(name, here.parent) != 0]
+    if failed:
+        print(f"did not end well: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def run(name: str, root: Path) -> int:
+    return subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *sys.argv[1:]], cwd=root).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
