@@ -98,10 +98,10 @@ def test_results_are_kept_until_they_are_acknowledged(node: SimulatedNode) -> No
     node.order(orders(INSTANT, (1, 1)), NOW)
     second = node.take_report()
     assert second.seq == first.seq + 1
-    node.outbox.acknowledge(first.seq)
+    node.acknowledge(first.seq)
     inventory = node.take_inventory()
     assert [run.first for run in inventory.ended] == [1]
-    node.outbox.acknowledge(inventory.seq)
+    node.acknowledge(inventory.seq)
     assert node.take_inventory().ended == []
 
 

@@ -53,6 +53,10 @@ class Observer(Protocol):
 
     def over(self, node: SimulatedNode, wave: Wave) -> None: ...
 
+    def dropped(self, node: SimulatedNode, result: Ended | Lost) -> None:
+        """The manager acknowledged it, so it is kept no longer."""
+        ...
+
 
 @dataclass(slots=True)
 class Run:
@@ -154,6 +158,11 @@ class SimulatedNode:
             lanes = self.lanes.get(reservation)
             if lanes is not None:
                 self._return_all(lanes)
+
+    def acknowledge(self, seq: int) -> None:
+        for result in self.outbox.acknowledge(seq):
+            if self.observer is not None:
+                self.observer.dropped(self, result)
 
     def accepts(self, epoch: int) -> bool:
         """An older epoch than the newest seen is refused: its leader was replaced."""

@@ -38,9 +38,23 @@ class Outbox:
         self.unacknowledged = deque([(self.seq, ended, lost)] if ended or lost else [])
         return self.seq, ended, lost
 
-    def acknowledge(self, seq: int) -> None:
+    def acknowledge(self, seq: int) -> list[Ended | Lost]:
+        """Forget the results of reports up to `seq`; returns them."""
+        dropped: list[Ended | Lost] = []
         while self.unacknowledged and self.unacknowledged[0][0] <= seq:
-            self.unacknowledged.popleft()
+            _, ended, lost = self.unacknowledged.popleft()
+            dropped += ended
+            dropped += lost
+        return dropped
+
+    def restart(self) -> None:
+        """The worker's process is new; its keepers still have the results, and nothing else."""
+        results = [result for _, results, _ in self.unacknowledged for result in results] + self.ended
+        losses = [loss for _, _, losses in self.unacknowledged for loss in losses] + self.lost
+        self.seq = 0
+        self.unacknowledged.clear()
+        self._clear_unsent()
+        self.ended, self.lost = results, losses
 
     def results(self, job: int, group: int, attempt: int) -> Iterator[tuple[int, int]]:
         """Runs of this attempt that are over here, as first and last."""

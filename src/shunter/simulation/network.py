@@ -1,0 +1,225 @@
+"""Connections between simulated workers and a manager: each direction keeps its order, has delays, and loses its tail
+when the connection breaks. Messages of an old connection may arrive after those of a new one.
+
+Used by `simulation.worker`; `simulation.faults` breaks, delays, duplicates and partitions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from shunter.model.messages import ManagerMessage, Orders, Report, WorkerMessage
+from shunter.ports.clock import Clock
+from shunter.simulation.process import Gate
+from shunter.simulation.trace import Trace
+
+if TYPE_CHECKING:
+    from shunter.simulation.manager import SimulatedManager
+    from shunter.simulation.worker import SimulatedWorker
+
+DELAY_USUAL_S = 0.002
+LATE_MAX_S = 3.0
+HALF_OPEN_MAX_S = 6.0
+
+
+class Network:
+    """How the wires behave at present; faults turn these knobs."""
+
+    def __init__(self, clock: Clock, chance: random.Random, trace: Trace) -> None:
+        self.clock = clock
+        self.chance = chance
+        self.trace = trace
+        self.delay_s = DELAY_USUAL_S
+        self.duplicate_rate = 0.0
+        self.connections: list[Connection] = []
+        self._cut_off: dict[str, asyncio.Event] = {}  # worker name -> set when its partition is over
+
+    def connect(self, worker: SimulatedWorker, manager: SimulatedManager) -> Connection:
+        connection = Connection(self, worker, manager)
+        self.connections.append(connection)
+        return connection
+
+    def partition(self, name: str) -> None:
+        self._cut_off.setdefault(name, asyncio.Event())
+
+    def heal(self, name: str) -> None:
+        over = self._cut_off.pop(name, None)
+        if over is not None:
+            over.set()
+
+    def is_reachable(self, name: str) -> bool:
+        return name not in self._cut_off
+
+    async def reachable(self, name: str) -> None:
+        while name in self._cut_off:
+            await self._cut_off[name].wait()
+
+
+class Connection:
+    """One worker's stream to one manager. `link` end: the manager sends and closes; `worker` end: send and reset."""
+
+    def __init__(self, network: Network, worker: SimulatedWorker, manager: SimulatedManager) -> None:
+        self.worker = worker
+        self.manager = manager
+        self.is_open = True
+        self._network = network
+        self._session = manager.watcher.connect(_Link(self))
+        name = worker.name
+        self._up = _Pipe(network, f"{name}>m{manager.number}", name, manager.gate, self._session.received)
+        self._down = _Pipe(network, f"m{manager.number}>{name}", name, worker.gate, self._to_worker)
+
+    def send_up(self, message: WorkerMessage) -> None:
+        copies = 2 if isinstance(message, Report) and self._is_duplicated() else 1
+        for _ in range(copies):
+            self._up.send(message)
+
+    def send_down(self, message: ManagerMessage) -> None:
+        copies = 2 if isinstance(message, Orders) and self._is_duplicated() else 1
+        for _ in range(copies):
+            self._down.send(message)
+
+    def close(self, reason: str) -> None:
+        """An orderly end by the manager: what was sent before still arrives."""
+        self._end(reason, is_orderly=True)
+
+    def reset(self, reason: str) -> None:
+        """Either direction keeps some first part of what is under way and loses the rest."""
+        self._end(reason, is_orderly=False)
+
+    def _end(self, reason: str, is_orderly: bool) -> None:
+        if not self.is_open:
+            return
+        self.is_open = False
+        self._network.connections.remove(self)
+        self._network.trace.note("connection.ended", f"{self.worker.name} m{self.manager.number} {reason}")
+        chance = self._network.chance
+        told_after_s = 0.0 if is_orderly or chance.random() < 0.6 else chance.uniform(0, HALF_OPEN_MAX_S)
+        self._up.cut(is_orderly, told_after_s, lambda: self._session.closed(reason))
+        self._down.cut(is_orderly, 0.0, lambda: self.worker.disconnected(self, reason))
+
+    async def _to_worker(self, message: ManagerMessage) -> None:
+        self.worker.received(self, message)
+
+    def _is_duplicated(self) -> bool:
+        rate = self._network.duplicate_rate
+        if rate and self._network.chance.random() < rate:
+            self._network.trace.note("message.duplicated", self.worker.name)
+            return True
+        return False
+
+
+class _Link:
+    """The watcher's end."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def send(self, message: ManagerMessage) -> None:
+        if self._connection.manager.gate.is_moving:  # a killed process says nothing any more
+            self._connection.send_down(message)
+
+    def close(self, reason: str) -> None:
+        if self._connection.manager.gate.is_moving:
+            self._connection.close(reason)
+
+
+class _Pipe:
+    """One direction. Delivers in order; waits for the delay, for the end of a partition, and for a paused receiver."""
+
+    def __init__(
+        self, network: Network, label: str, worker: str, receiver: Gate, deliver: Callable[[Any], Awaitable[None]]
+    ) -> None:
+        self._network = network
+        self._label = label
+        self._worker = worker
+        self._receiver = receiver
+        self._deliver = deliver
+        self._under_way: deque[tuple[float, Any]] = deque()
+        self._last_arrival_s = 0.0
+        self._at_end: Callable[[], None] | None = None
+        self._told_after_s = 0.0
+        self._changed = asyncio.Event()
+        self._task = asyncio.create_task(self._run())
+
+    def send(self, message: Any) -> None:
+        if self._at_end is not None:
+            return
+        delay_s = self._network.chance.expovariate(1 / self._network.delay_s)
+        self._last_arrival_s = max(self._last_arrival_s, self._network.clock.now() + delay_s)
+        self._under_way.append((self._last_arrival_s, message))
+        self._changed.set()
+
+    def cut(self, is_orderly: bool, told_after_s: float, at_end: Callable[[], None]) -> None:
+        """The last that comes through; then, after a while, the receiver learns that the connection is gone."""
+        chance = self._network.chance
+        if not is_orderly:
+            kept = chance.randint(0, len(self._under_way))
+            lost = len(self._under_way) - kept
+            late_s = chance.uniform(0, LATE_MAX_S) if chance.random() < 0.3 else 0.0
+            self._under_way = deque((at + late_s, message) for at, message in list(self._under_way)[:kept])
+            if lost:
+                self._network.trace.note("message.lost", f"{self._label} {lost}")
+            if late_s and kept:
+                self._network.trace.note("message.late", f"{self._label} {kept}")
+        self._told_after_s = told_after_s
+        self._at_end = at_end
+        self._changed.set()
+
+    async def _run(self) -> None:
+        while True:
+            while self._under_way:
+                await self._next_arrives()
+            if self._at_end is not None:
+                break
+            self._changed.clear()
+            await self._changed.wait()
+        await self._network.clock.sleep(self._told_after_s)
+        await self._receiver.passed()
+        self._at_end()
+
+    async def _next_arrives(self) -> None:
+        at, message = self._under_way[0]
+        wait_s = at - self._network.clock.now()
+        if wait_s > 0:
+            await self._network.clock.sleep(wait_s)
+        await self._network.reachable(self._worker)
+        await self._receiver.passed()
+        if not self._under_way or self._under_way[0][1] is not message:
+            return  # the connection broke meanwhile, and this was lost with it
+        self._under_way.popleft()
+        self._network.trace.note("message.delivered", f"{self._label} {describe(message)}")
+        await self._deliver(message)
+
+
+def describe(message: Any) -> str:
+    """One line; long lists are counted."""
+    fields = []
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        if isinstance(value, list | dict):
+            if value:
+                fields.append(f"{name}={_short(value)}")
+        elif name in ("seq", "epoch", "node", "code", "boot", "name", "reason"):
+            fields.append(f"{name}={value}")
+    return " ".join([type(message).__name__, *fields])
+
+
+def _short(value: list[Any] | dict[Any, Any]) -> str:
+    if isinstance(value, dict):
+        return str(len(value))
+    return ",".join(_range(item) for item in value[:4]) + ("..." if len(value) > 4 else "")
+
+
+def _range(item: Any) -> str:
+    job = getattr(item, "job", None)
+    if job is None:
+        return str(item)
+    first = getattr(item, "first", getattr(item, "index", 0))
+    last = getattr(item, "last", first + len(getattr(item, "ended_ms", (0,))) - 1)
+    attempt = getattr(item, "attempt", "")
+    how = getattr(item, "how", "") or ("running" if getattr(item, "running", False) else "")
+    return f"{job}.{item.group}/{first}-{last}#{attempt}{how}"

@@ -1,0 +1,59 @@
+"""A simulated operating-system process: it may be paused and woken, or killed for good.
+
+Everything it awaits passes through its gate, so closing the gate stops it at its next await of a port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from shunter.ports.clock import Clock
+
+
+class Gate:
+    """Whether a process moves."""
+
+    def __init__(self) -> None:
+        self.is_dead = False
+        self._is_awake = asyncio.Event()
+        self._is_awake.set()
+
+    @property
+    def is_moving(self) -> bool:
+        return self._is_awake.is_set() and not self.is_dead
+
+    def pause(self) -> None:
+        self._is_awake.clear()
+
+    def wake(self) -> None:
+        self._is_awake.set()
+
+    def kill(self) -> None:
+        """From now on, whoever wants to pass waits for ever."""
+        self.is_dead = True
+
+    async def passed(self) -> None:
+        while not self.is_moving:
+            if self.is_dead:
+                await asyncio.get_running_loop().create_future()
+            await self._is_awake.wait()
+
+
+class GatedClock:
+    """The clock of one process: while it is paused time goes on, but the process notices only when it wakes."""
+
+    def __init__(self, clock: Clock, gate: Gate) -> None:
+        self._clock = clock
+        self._gate = gate
+
+    def now(self) -> float:
+        return self._clock.now()
+
+    async def sleep(self, seconds: float) -> None:
+        await self._clock.sleep(seconds)
+        await self._gate.passed()
+
+    async def wait(self, event: asyncio.Event, timeout_s: float | None) -> bool:
+        await self._clock.wait(event, timeout_s)
+        await self._gate.passed()
+        return event.is_set()

@@ -1,0 +1,179 @@
+"""The worker process of one simulated node in a faulty world: it connects, says hello, sends its inventory, reports and
+heartbeats, and starts over when the connection breaks. Faults crash, pause and replace it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from shunter.model.messages import (
+    Ack,
+    Goodbye,
+    Heartbeat,
+    ManagerMessage,
+    Orders,
+    Recall,
+    Refused,
+    SetHeartbeat,
+    Shutdown,
+    Stop,
+    Welcome,
+)
+from shunter.simulation.network import Connection, Network
+from shunter.simulation.node import SimulatedNode
+from shunter.simulation.process import Gate
+
+if TYPE_CHECKING:
+    from shunter.simulation.manager import SimulatedManager
+
+RECONNECT_MAX_S = 1.0
+HELLO_TIMEOUT_S = 5.0
+
+
+class SimulatedWorker:
+    """`leader` says which manager to connect to at present; None means that there is none."""
+
+    def __init__(self, node: SimulatedNode, network: Network, leader: Callable[[], SimulatedManager | None]) -> None:
+        self.node = node
+        self.gate = Gate()
+        self._network = network
+        self._leader = leader
+        self._connection: Connection | None = None
+        self._is_welcome = False
+        self._is_off = False
+        self._life = 1
+        self._gone = asyncio.Event()
+        self._tasks = [asyncio.create_task(self._connect_for_ever())]
+
+    @property
+    def name(self) -> str:
+        return self.node.hello.name
+
+    @property
+    def is_off(self) -> bool:
+        """The machine is switched off, for a while or for good."""
+        return self._is_off
+
+    # ---- what the manager says ----
+
+    def received(self, connection: Connection, message: ManagerMessage) -> None:
+        if connection is not self._connection or self._is_off:
+            return
+        now, node = self._network.clock.now(), self.node
+        if isinstance(message, Welcome):
+            self._on_welcome(connection, message)
+        elif isinstance(message, Refused):
+            connection.reset(f"refused: {message.code}")
+        elif isinstance(message, Orders):
+            node.order(message, now)
+        elif isinstance(message, Stop):
+            node.stop(message.epoch, message.ranges, now)
+        elif isinstance(message, Recall):
+            node.recall(message.epoch, message.reservations)
+        elif isinstance(message, Ack):
+            node.acknowledge(message.seq)
+        elif isinstance(message, SetHeartbeat):
+            self._heartbeat_s = message.heartbeat_s
+        elif isinstance(message, Shutdown) and message.stop_tasks:
+            node.lose_all("the cluster stops", now)
+
+    def disconnected(self, connection: Connection, _reason: str) -> None:
+        if connection is self._connection:
+            self._connection = None
+            self._is_welcome = False
+            self._gone.set()
+
+    def flush(self) -> None:
+        """The node has something to report; without a connection it waits for the next inventory."""
+        if self._connection is not None and self._is_welcome and self.gate.is_moving:
+            self._connection.send_up(self.node.take_report())
+
+    # ---- what befalls it ----
+
+    def crash(self) -> None:
+        """The worker's process dies; keepers and tasks go on, and a new process finds them."""
+        self._next_life("worker crashed")
+
+    def lose_keeper(self, choice: int) -> None:
+        """One keeper is killed; its task ends without an exit code."""
+        running = list(self.node.running)
+        if running:
+            self.node.lose(running[choice % len(running)], "keeper gone", self._network.clock.now())
+
+    def switch_off(self) -> None:
+        """The machine is gone with everything on it; nobody is told."""
+        self._is_off = True
+        self.node.forget_everything()
+        self._next_life("machine gone")
+
+    def switch_on(self) -> None:
+        self._is_off = False
+
+    def leave(self) -> None:
+        """Orderly: the worker says goodbye; its machine is then switched off."""
+        if self._connection is not None:
+            self._connection.send_up(Goodbye("leaves"))
+            self._connection.close("leaves")
+        self._is_off = True
+        self.node.forget_everything()
+
+    def pause(self) -> None:
+        self.gate.pause()
+        self.node.freeze()
+
+    def wake(self) -> None:
+        self.gate.wake()
+        if self.node.frozen is not None:
+            self.node.thaw(self._network.clock.now())
+        if self.node.is_dirty:
+            self.flush()
+
+    def _next_life(self, reason: str) -> None:
+        self._life += 1
+        self.node.hello = msgspec.structs.replace(self.node.hello, boot=f"{self.name}-{self._life}")
+        self.node.epoch = 0
+        self.node.outbox.restart()
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            self._is_welcome = False
+            connection.reset(reason)
+            self._gone.set()
+
+    # ---- connecting ----
+
+    async def _connect_for_ever(self) -> None:
+        while True:
+            await self._network.clock.sleep(self._network.chance.uniform(0.01, RECONNECT_MAX_S))
+            await self.gate.passed()
+            manager = self._leader()
+            if self._is_off or manager is None or not self._network.is_reachable(self.name):
+                continue
+            self._gone.clear()
+            self._connection = self._network.connect(self, manager)
+            self._connection.send_up(self.node.hello)
+            await self._stay_connected(self._connection)
+
+    async def _stay_connected(self, connection: Connection) -> None:
+        """Heartbeats until the connection is gone; a hello that nobody answers ends it too."""
+        self._heartbeat_s = HELLO_TIMEOUT_S
+        while not await self._network.clock.wait(self._gone, self._heartbeat_s):
+            await self.gate.passed()
+            if connection is not self._connection:
+                return
+            if not self._is_welcome:
+                connection.reset("no answer to hello")
+                await self._gone.wait()
+                return
+            connection.send_up(Heartbeat(self.node.machine_stats(self._network.clock.now())))
+
+    def _on_welcome(self, connection: Connection, message: Welcome) -> None:
+        if not self.node.accepts(message.epoch):
+            connection.reset("an older epoch")
+            return
+        self.node.id = message.node
+        self._heartbeat_s = message.heartbeat_s
+        self._is_welcome = True
+        connection.send_up(self.node.take_inventory())
