@@ -11,6 +11,6 @@ from benchmarks.child import run_true
 huey = RedisHuey("benchmark", url=os.environ["BENCHMARK_REDIS_URL"])
 
 
-@huey.task()  # type: ignore[untyped-decorator]
+@huey.task()
 def task() -> None:
     run_true()

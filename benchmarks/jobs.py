@@ -50,8 +50,7 @@ def run_jobs(client: shunter.Client, jobs: int, prefix: str) -> float:
     while client.cluster().jobs:
         time.sleep(POLL_S)
     rate = jobs / (time.perf_counter() - begun)
-    ended = client.jobs(state="succeeded", limit=1).total
-    assert ended % jobs == 0, f"{ended} jobs succeeded, a multiple of {jobs} was expected"
+    assert not list(client.jobs(states=["failed", "cancelled"], limit=1)), "a job did not succeed"
     return rate
 
 

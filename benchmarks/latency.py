@@ -36,7 +36,7 @@ def main() -> None:
 
 def run_once_ms(client: shunter.Client) -> float:
     begun = time.perf_counter()
-    job = client.run(["/bin/true"], wait=True)
+    job = client.run_to_end(["/bin/true"])
     elapsed_ms = (time.perf_counter() - begun) * 1000
     assert job.state == "succeeded", job.state
     return elapsed_ms

@@ -87,7 +87,7 @@ class Report:
     def ratio(self, what: str, ours: Sample, peer_name: str, peer: Sample, bar: Bar | None = None) -> None:
         """Ours against a peer's, as the ratio of the medians."""
         ratio = ours.median / peer.median
-        fields = {"what": what, "unit": "times", "peer": peer_name, "peer_values": peer.values}
+        fields: dict[str, object] = {"what": what, "unit": "times", "peer": peer_name, "peer_values": peer.values}
         self._print(f"{what}: {ratio:.2f} times {peer_name}", fields, ratio, bar, ours)
 
     def _print(self, text: str, fields: dict[str, object], value: float, bar: Bar | None, sample: Sample) -> None:
