@@ -16,6 +16,10 @@ class Workers(Protocol):
         sends when it comes back makes the engine send again what is missing."""
         ...
 
+    def reset(self, reason: str) -> None:
+        """The engine has loaded its state anew: make every worker come again with its inventory."""
+        ...
+
     async def read_log(self, node: int, segment: int, record: int, stream: str, offset: int, size_max: int) -> LogData:
         """Raises Unavailable where the node is not connected or does not answer in time."""
         ...

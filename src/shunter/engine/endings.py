@@ -1,0 +1,100 @@
+"""The end of a run: its state, its reason, and its way into history. Called at the end of every round."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shunter.engine import changes as c
+from shunter.engine.records import Group, Job, PastAttempt
+from shunter.engine.round import Round
+from shunter.engine.views import counts_view, job_view
+from shunter.model.lifecycles import JobEvent, JobState, TaskState
+from shunter.model.views import JobView, iso
+from shunter.ports.store import FinishedJob, FinishedTasks
+
+CHUNK_TASKS = 65_536
+REASONS_MAX = 1_000  # that history keeps of one group
+
+
+class Summary(msgspec.Struct):
+    """What history keeps of a finished run, beside its tasks' columns."""
+
+    view: JobView
+    history: list[list[PastAttempt]]  # by group: earlier attempts
+    reasons: list[dict[int, str]]  # by group: why tasks failed
+    exit_code: int | None = None  # of the task, where there is just one
+
+
+def end_jobs(round: Round) -> None:
+    """Every job of which all tasks have ended is over: into the store with it, out of memory."""
+    for job_id in round.maybe_over:
+        job = round.state.jobs.get(job_id)
+        if job is not None and job.is_over():
+            _end(round, job)
+
+
+def _end(round: Round, job: Job) -> None:
+    counts = job.counts()
+    if counts[TaskState.FAILED]:
+        event, reason = JobEvent.FAILED, _failure(round, job, counts)
+    elif counts[TaskState.CANCELLED]:
+        event, reason = JobEvent.CANCELLED, job.reason or "all of what was left was stopped"
+    else:
+        event, reason = JobEvent.SUCCEEDED, ""
+    view = job_view(job)
+    view.state = JobState[event.name].word
+    view.ended_at = iso(round.now_ms / 1000)
+    view.reason = reason or None
+    view.counts = counts_view(counts)
+    summary = Summary(
+        view,
+        [group.history or [] for group in job.groups],
+        [dict(list((group.reasons or {}).items())[:REASONS_MAX]) for group in job.groups],
+        _exit_code(round, job),
+    )
+    round.summaries[job.id] = summary
+    round.finished.append(
+        FinishedJob(
+            job.id,
+            job.namespace,
+            job.name,
+            job.run,
+            view.state,
+            job.submitted_ms / 1000,
+            round.now_ms / 1000,
+            job.labels,
+            msgspec.msgpack.encode(summary),
+            [chunk for group in job.groups for chunk in _chunks(round, group)],
+        )
+    )
+    round.record(c.JobEnded(job.id, event, round.now_ms, reason, job.ref))
+
+
+def _chunks(round: Round, group: Group) -> list[FinishedTasks]:
+    return [
+        FinishedTasks(group.number, first, count, round.state.table.pack(group.base + first, count))
+        for first in range(0, group.count, CHUNK_TASKS)
+        for count in (min(CHUNK_TASKS, group.count - first),)
+    ]
+
+
+def _failure(round: Round, job: Job, counts: list[int]) -> str:
+    """The first failed task, in words."""
+    total = sum(counts)
+    for group in job.groups:
+        if not group.counts[TaskState.FAILED]:
+            continue
+        rows = round.state.table.state[group.base : group.base + group.count]
+        index = int((rows == TaskState.FAILED).argmax())
+        reason = (group.reasons or {}).get(index) or f"exit code {round.state.table.exit_code[group.base + index]}"
+        if total == 1:
+            return reason
+        return f"{counts[TaskState.FAILED]} of {total} tasks failed; the first, task {index}: {reason}"
+    return ""
+
+
+def _exit_code(round: Round, job: Job) -> int | None:
+    if len(job.groups) > 1 or job.groups[0].count > 1:
+        return None
+    code = int(round.state.table.exit_code[job.groups[0].base])
+    return code if code >= 0 else None

@@ -1,0 +1,321 @@
+"""The engine: the only code that changes cluster state, in rounds, by one writer.
+
+    every round:  drain inbox  ->  apply commands  ->  plan  ->  commit  ->  answer callers, send orders, publish
+
+It awaits only ports, so the simulator runs this very code. Whoever calls it hears an answer only after the commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+from typing import Any, TypeVar
+
+from shunter.engine import changes as c
+from shunter.engine.endings import end_jobs
+from shunter.engine.feed import Feed, Published
+from shunter.engine.nodes import on_hello, on_label, on_node_event
+from shunter.engine.placing import place, recall_stuck
+from shunter.engine.recovery import make_snapshot, recover
+from shunter.engine.reports import on_inventory, on_report
+from shunter.engine.round import Round, TimerKind, Timers
+from shunter.engine.settings import EngineSettings
+from shunter.engine.state import State
+from shunter.engine.stops import on_queue_timeout, on_stop
+from shunter.engine.submits import Submitted, on_submit
+from shunter.log import Log
+from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailable
+from shunter.model.jobs import JobSpec
+from shunter.model.lifecycles import NodeEvent
+from shunter.model.messages import Hello, Inventory, MachineStats, Refused, Report, Welcome
+from shunter.planning.view import Policy
+from shunter.ports.clock import Clock
+from shunter.ports.store import Commit, Store
+from shunter.ports.workers import Workers
+
+log = Log(__name__)
+T = TypeVar("T")
+RELOAD_DELAY_MAX_S = 5.0
+
+
+@dataclass(slots=True)
+class _Command:
+    """Something to decide in a round, and whoever waits for the answer."""
+
+    decide: Callable[[Round], Any]
+    reply: asyncio.Future[Any] | None
+
+
+class Engine:
+    def __init__(
+        self,
+        *,
+        store: Store,
+        workers: Workers,
+        policy: Policy,
+        clock: Clock,
+        random: Random,
+        settings: EngineSettings | None = None,
+    ) -> None:
+        self.settings = settings or EngineSettings()
+        self.policy = policy
+        self.state = State()
+        self.epoch = 0
+        self.feed = Feed()
+        self._store, self._workers, self._clock, self._random = store, workers, clock, random
+        self._timers = Timers()
+        self._inbox: deque[_Command] = deque()
+        self._wake = asyncio.Event()
+        self._in_flight: asyncio.Future[None] | None = None
+        self._is_stopping = False
+        self._recall_at_ms = 0
+        self._housekeeping_at_ms = 0
+        self._logged_bytes = 0
+        self._logged_rounds = 0
+        self._snapshotting: asyncio.Task[None] | None = None
+
+    # ---- life ----
+
+    async def start(self) -> None:
+        """Lead: take a new epoch and the last committed state."""
+        self.epoch = await self._store.begin_epoch()
+        self.state, self._timers = await recover(self._store)
+        self._wake.set()
+        log.info("engine.started", epoch=self.epoch, version=self.state.version, jobs=len(self.state.jobs))
+
+    async def run(self) -> None:
+        """Rounds until `stop`. A commit that fails ends the epoch: memory is dropped, and the engine loads again."""
+        while not self._is_stopping:
+            await self._clock.wait(self._wake, self._idle_s())
+            self._wake.clear()
+            try:
+                await self._round()
+            except Fenced:
+                self._refuse_all(Unavailable("this manager does not lead any more; try again"))
+                raise
+            except Exception as error:
+                log.exception("round.failed", epoch=self.epoch, error=error)
+                await self._reload()
+
+    async def stop(self) -> None:
+        """End after the round in hand, with a snapshot, so that the next start is quick."""
+        self._is_stopping = True
+        self._wake.set()
+        await self.committed()
+        self._refuse_all(Unavailable("the manager is stopping; try again"))
+        self.feed.end()
+        if self._snapshotting:
+            await self._snapshotting
+        await self._store.save_snapshot(self.epoch, make_snapshot(self.state))
+
+    async def committed(self) -> None:
+        """Until no commit is in flight: what is read then is committed."""
+        while self._in_flight is not None:
+            await asyncio.shield(self._in_flight)
+
+    # ---- what callers ask ----
+
+    async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[Submitted]:
+        return await self._ask(partial(on_submit, specs=specs, user=user, key=key))
+
+    async def stop_tasks(self, job_id: int, index: int | None, now: bool, reason: str = "stopped by a user") -> None:
+        await self._ask(partial(on_stop, job_id=job_id, index=index, now=now, reason=reason))
+
+    async def label_node(self, name: str, labels: dict[str, str | None]) -> None:
+        await self._ask(partial(on_label, name=name, labels=labels))
+
+    # ---- what the watcher tells ----
+
+    async def hello(self, hello: Hello) -> Welcome | Refused:
+        return await self._ask(partial(on_hello, hello=hello))
+
+    async def hello_many(self, hellos: list[Hello]) -> list[Welcome | Refused]:
+        return await self._ask(lambda round: [on_hello(round, hello) for hello in hellos])
+
+    async def inventory(self, node: int, inventory: Inventory) -> None:
+        self._tell(partial(on_inventory, node=node, inventory=inventory))
+
+    async def report(self, node: int, report: Report) -> None:
+        self._tell(partial(on_report, node=node, report=report))
+
+    async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
+        self._tell(partial(on_node_event, node=node, event=event, reason=reason))
+
+    def heartbeat(self, node: int, stats: MachineStats) -> None:
+        """The latest sample; a hint, so it is not committed."""
+        record = self.state.nodes.records.get(node)
+        if record is not None:
+            record.heard_ms = self._now_ms()
+            record.stats = stats
+            self.state.nodes.measure(record, stats.cpu_busy)
+
+    # ---- rounds ----
+
+    async def _ask(self, decide: Callable[[Round], T]) -> T:
+        """Into the inbox, bounded; returns after the commit of the round that decides."""
+        if self._is_stopping:
+            raise Unavailable("the manager is stopping; try again")
+        if len(self._inbox) >= self.settings.inbox_max:
+            raise Busy(f"{len(self._inbox)} requests wait already (inbox_max {self.settings.inbox_max})")
+        reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._inbox.append(_Command(decide, reply))
+        self._wake.set()
+        return await reply
+
+    def _tell(self, decide: Callable[[Round], None]) -> None:
+        """Into the inbox, always: workers keep what they report until it is acknowledged, and that bounds them."""
+        self._inbox.append(_Command(decide, None))
+        self._wake.set()
+
+    async def _round(self) -> None:
+        round = Round(self.state, self.epoch, self._now_ms(), self.settings, self._random, self._timers)
+        commands = [self._inbox.popleft() for _ in range(min(len(self._inbox), self.settings.round_commands_max))]
+        answers: list[tuple[asyncio.Future[Any], Any]] = []
+        try:
+            for command in commands:
+                self._decide(round, command, answers)
+            self._look_at_time(round)
+            place(round, self.policy)
+            end_jobs(round)
+            await self._commit(round)
+        except Exception as error:
+            failure = error if isinstance(error, Unavailable) else Unavailable(f"the round failed ({error}); try again")
+            for command in commands:
+                _answer(command.reply, failure)
+            raise
+        for reply, answer in answers:
+            _answer(reply, answer)
+        for node, message in round.messages():
+            self._workers.send(node, message)
+        if round.changes:
+            self.feed.publish(Published(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
+        if self._inbox:
+            self._wake.set()
+
+    def _decide(self, round: Round, command: _Command, answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
+        """A refusal is an answer too; it comes before anything is recorded, so nothing has changed."""
+        recorded = len(round.changes)
+        try:
+            answer = command.decide(round)
+        except (Rejected, Busy) as refusal:
+            assert len(round.changes) == recorded, "a refused command must not change anything"
+            answer = refusal
+        if command.reply is not None:
+            answers.append((command.reply, answer))
+
+    def _look_at_time(self, round: Round) -> None:
+        for kind, job_id, number, index in self._timers.due(round.now_ms):
+            group = self.state.group(job_id, number)
+            if group is None:
+                continue
+            if kind is TimerKind.QUEUE_TIMEOUT:
+                on_queue_timeout(round, group)
+            elif group.delayed and group.delayed.get(index, round.now_ms + 1) <= round.now_ms:
+                self.state.make_ready(group, index, index)
+        if round.now_ms >= self._recall_at_ms:
+            recall_stuck(round)
+            self._recall_at_ms = round.now_ms + self.settings.recall_after_ms
+        if round.now_ms >= self._housekeeping_at_ms:
+            self._housekeeping_at_ms = round.now_ms + int(self.settings.housekeeping_s * 1000)
+            _forget_keys(round)
+
+    async def _commit(self, round: Round) -> None:
+        if not round.changes:
+            return
+        self.state.version += 1
+        body = c.encode_round(round.changes)
+        commit = Commit(self.epoch, self.state.version, round.now_ms / 1000, body, round.finished)
+        self._in_flight = asyncio.get_running_loop().create_future()
+        try:
+            await self._store.commit(commit)
+        finally:
+            self._in_flight.set_result(None)
+            self._in_flight = None
+        self._logged_bytes += len(body)
+        self._logged_rounds += 1
+        if self._logged_bytes >= self.settings.snapshot_bytes or self._logged_rounds >= self.settings.snapshot_rounds:
+            self._begin_snapshot()
+
+    def _begin_snapshot(self) -> None:
+        if self._snapshotting is not None and not self._snapshotting.done():
+            return
+        self._logged_bytes = self._logged_rounds = 0
+        self._snapshotting = asyncio.get_running_loop().create_task(self._save_snapshot(self.epoch))
+
+    async def _save_snapshot(self, epoch: int) -> None:
+        try:
+            await self.committed()
+            await self._store.save_snapshot(epoch, make_snapshot(self.state))
+        except ShunterError as error:
+            log.warning("snapshot.failed", error=error)  # the rounds are all there: recovery only takes longer
+
+    async def purge(self) -> None:
+        """Let history forget what retention does not keep. Called by a duty of the manager now and then."""
+        await self.committed()
+        purged = await self._store.purge(self.epoch, self.settings.retention, self._clock.now())
+        names = [(name.namespace, name.name) for name in purged.finished]
+        if names:
+            self._tell(partial(_drop_names, names=names, ids={name.id for name in purged.finished}))
+
+    async def _reload(self) -> None:
+        """Memory may be ahead of the store: drop it and take what is committed, under a new epoch."""
+        delay_s = 0.05
+        while not self._is_stopping:
+            try:
+                await self.start()
+                break
+            except Fenced:
+                raise
+            except Exception as error:
+                log.error("engine.reload_failed", error=error, retry_s=delay_s)
+                await self._clock.sleep(delay_s)
+                delay_s = min(delay_s * 2, RELOAD_DELAY_MAX_S)
+        self._workers.reset("the manager loaded its state again")
+
+    def _refuse_all(self, error: Unavailable) -> None:
+        while self._inbox:
+            _answer(self._inbox.popleft().reply, error)
+
+    def _idle_s(self) -> float | None:
+        """How long nothing has to be done, unless something comes in."""
+        next_ms = self._housekeeping_at_ms
+        if self._timers.next_ms is not None:
+            next_ms = min(next_ms, self._timers.next_ms)
+        if any(lanes.outstanding > lanes.width for r in self.state.classes.values() for lanes in r.lanes.values()):
+            next_ms = min(next_ms, self._recall_at_ms)
+        return max(next_ms - self._now_ms(), 0) / 1000
+
+    def _now_ms(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+def _answer(reply: asyncio.Future[Any] | None, answer: Any) -> None:
+    if reply is None or reply.done():
+        return
+    if isinstance(answer, Exception):
+        reply.set_exception(answer)
+    else:
+        reply.set_result(answer)
+
+
+def _forget_keys(round: Round) -> None:
+    """Client keys are kept for a day, and only so many."""
+    order, settings = round.state.key_order, round.settings
+    oldest_ms = round.now_ms - int(settings.keys_age_s * 1000)
+    count = max(len(order) - settings.keys_max, 0)
+    while count < len(order) and order[count][0] < oldest_ms:
+        count += 1
+    if count:
+        round.record(c.KeysDropped(count))
+
+
+def _drop_names(round: Round, names: list[tuple[str, str]], ids: set[int]) -> None:
+    """Only those whose newest ended run is the purged one: another may have ended since."""
+    last_runs = round.state.last_runs
+    gone = [(ns, name) for ns, name in names if last_runs.get(ns, {}).get(name, (0, 0))[1] in ids]
+    if gone:
+        round.record(c.NamesDropped(gone))

@@ -1,0 +1,154 @@
+"""Events: committed changes as people read them, one per range and move, never one per task. Pure.
+
+`CATALOGUE` lists every type; docs/events.md is made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shunter.engine import changes as c
+from shunter.model.lifecycles import JobEvent, NodeEvent, TaskEvent
+from shunter.model.views import EventView, iso
+
+CATALOGUE: dict[str, tuple[str, str]] = {
+    "job.submitted": ("api", "a job was acknowledged; it is never lost from here on"),
+    "job.stopping": ("api", "someone asked for the job to stop"),
+    "job.succeeded": ("engine", "every task succeeded"),
+    "job.failed": ("engine", "every task has ended, and at least one failed"),
+    "job.cancelled": ("engine", "the job was stopped before all of its tasks had ended by themselves"),
+    "tasks.placed": ("planner", "queued tasks were assigned to a node"),
+    "tasks.started": ("worker", "a task runs; tasks shorter than a few milliseconds skip this"),
+    "tasks.succeeded": ("worker", "tasks exited with 0"),
+    "tasks.failed": ("worker", "a task ended otherwise, and has no attempt left"),
+    "tasks.retried": ("engine", "a task ended otherwise and is queued again, after its back-off"),
+    "tasks.lost": ("watcher", "attempts ended without an exit code; the tasks are queued again"),
+    "tasks.returned": ("worker", "tasks that had not started came back from a node; they are queued again"),
+    "tasks.stopping": ("api", "running tasks were told to stop"),
+    "tasks.cancelled": ("engine", "tasks were stopped, or never started"),
+    "node.joined": ("watcher", "a worker registered, for the first time or with new facts"),
+    "node.ready": ("watcher", "a node is heard again and takes work"),
+    "node.suspect": ("watcher", "a node missed heartbeats"),
+    "node.down": ("watcher", "a node was silent for too long, or left; its tasks run elsewhere"),
+    "node.draining": ("api", "a node takes no more work and is being emptied"),
+    "node.drained": ("engine", "a node that was being emptied is empty"),
+    "node.labelled": ("api", "labels of a node were set or taken away"),
+}
+
+_TASK_TYPES = {
+    TaskEvent.RETRIED: "tasks.retried",
+    TaskEvent.GAVE_UP: "tasks.failed",
+    TaskEvent.STOPPED: "tasks.cancelled",
+    TaskEvent.CANCELLED: "tasks.cancelled",
+    TaskEvent.RETURNED: "tasks.returned",
+    TaskEvent.CANCEL_ASKED: "tasks.stopping",
+}
+_NODE_TYPES = {
+    NodeEvent.HEARD: "node.ready",
+    NodeEvent.SILENT: "node.suspect",
+    NodeEvent.TIMED_OUT: "node.down",
+    NodeEvent.LEFT: "node.down",
+    NodeEvent.DRAIN_ASKED: "node.draining",
+    NodeEvent.EMPTIED: "node.drained",
+    NodeEvent.DRAIN_ENDED: "node.ready",
+}
+
+
+def render(version: int, at: float, changes: list[c.Change], node_name: Callable[[int], str]) -> list[EventView]:
+    """The events of one round, numbered in order."""
+    events: list[EventView] = []
+    for change in changes:
+        renderer = _RENDERERS.get(type(change))
+        if renderer is not None:
+            fields = renderer(change, node_name)
+            events.append(EventView(id=f"{version}-{len(events)}", at=iso(at) or "", **fields))
+    return events
+
+
+def _submitted(change: c.JobSubmitted, _: Callable[[int], str]) -> dict[str, Any]:
+    fields = {"type": "job.submitted", "name": change.name, "state": "pending"}
+    return {**fields, "namespace": change.namespace, "job": change.name}
+
+
+def _placed(change: c.TasksPlaced, node_name: Callable[[int], str]) -> dict[str, Any]:
+    fields = _tasks("tasks.placed", change.ref, change.first, change.last, "assigned")
+    return {**fields, "node": node_name(change.node), "attempt": change.attempt}
+
+
+def _started(change: c.TaskStarted, _: Callable[[int], str]) -> dict[str, Any]:
+    return _tasks("tasks.started", change.ref, change.index, change.index, "running")
+
+
+def _finished(change: c.TasksFinished, _: Callable[[int], str]) -> dict[str, Any]:
+    return {**_tasks("tasks.succeeded", change.ref, change.first, change.last, "succeeded"), "exit_code": 0}
+
+
+def _ended(change: c.TaskEnded, _: Callable[[int], str]) -> dict[str, Any]:
+    type_ = _TASK_TYPES[TaskEvent(change.event)]
+    state = {"tasks.retried": "queued", "tasks.failed": "failed", "tasks.cancelled": "cancelled"}[type_]
+    fields = _tasks(type_, change.ref, change.index, change.index, state)
+    return {**fields, "exit_code": change.exit_code if change.exit_code >= 0 else None, "reason": change.reason or None}
+
+
+def _lost(change: c.TasksLost, _: Callable[[int], str]) -> dict[str, Any]:
+    return {**_tasks("tasks.lost", change.ref, change.first, change.last, "queued"), "reason": change.reason}
+
+
+def _moved(change: c.TasksMoved, _: Callable[[int], str]) -> dict[str, Any]:
+    type_ = _TASK_TYPES[TaskEvent(change.event)]
+    states = {"tasks.returned": "queued", "tasks.stopping": "stopping", "tasks.failed": "failed"}
+    fields = _tasks(type_, change.ref, change.first, change.last, states.get(type_, "cancelled"))
+    return {**fields, "reason": change.reason or None}
+
+
+def _stop_asked(change: c.JobStopAsked, _: Callable[[int], str]) -> dict[str, Any]:
+    return {**_job("job.stopping", change.ref, "stopping"), "reason": change.reason or None}
+
+
+def _job_ended(change: c.JobEnded, _: Callable[[int], str]) -> dict[str, Any]:
+    word = JobEvent(change.event).word
+    return {**_job(f"job.{word}", change.ref, word), "reason": change.reason or None}
+
+
+def _node_joined(change: c.NodeJoined, _: Callable[[int], str]) -> dict[str, Any]:
+    return {"type": "node.joined", "name": change.name, "node": change.name}
+
+
+def _node_moved(change: c.NodeMoved, _: Callable[[int], str]) -> dict[str, Any]:
+    type_ = _NODE_TYPES[NodeEvent(change.event)]
+    state = type_.removeprefix("node.")
+    return {"type": type_, "name": change.ref, "node": change.ref, "state": state, "reason": change.reason or None}
+
+
+def _node_labelled(change: c.NodeLabelled, _: Callable[[int], str]) -> dict[str, Any]:
+    labels = " ".join(f"{key}={value}" if value else f"{key}-" for key, value in change.labels.items())
+    return {"type": "node.labelled", "name": change.ref, "node": change.ref, "reason": labels}
+
+
+def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str, Any]:
+    fields = _job(type_, ref, state)
+    tasks = str(first) if first == last else f"{first}-{last}"
+    return {**fields, "name": f"{fields['name']}/{tasks}", "tasks": tasks}
+
+
+def _job(type_: str, ref: str, state: str) -> dict[str, Any]:
+    namespace, _, named_run = ref.partition("/")
+    name = named_run.rpartition("@")[0]
+    return {"type": type_, "name": name, "namespace": namespace, "job": name, "state": state}
+
+
+_RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = {
+    c.JobSubmitted: _submitted,
+    c.TasksPlaced: _placed,
+    c.TaskStarted: _started,
+    c.TasksFinished: _finished,
+    c.TaskEnded: _ended,
+    c.TasksLost: _lost,
+    c.TasksMoved: _moved,
+    c.JobStopAsked: _stop_asked,
+    c.JobEnded: _job_ended,
+    c.NodeJoined: _node_joined,
+    c.NodeMoved: _node_moved,
+    c.NodeLabelled: _node_labelled,
+}

@@ -1,0 +1,102 @@
+"""Who hears of committed rounds: subscribers of all changes, and watchers of single jobs. Owned by `engine.engine`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+
+from shunter.engine.changes import Change
+from shunter.engine.endings import Summary
+
+BACKLOG_MAX = 2_000  # rounds that wait for a slow subscriber; past it the subscription ends
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    version: int
+    at: float
+    changes: list[Change]
+
+
+class Subscription:
+    """Committed rounds in order, from the moment it was made. `next` returns None when it is over."""
+
+    def __init__(self) -> None:
+        self._rounds: deque[Published] = deque()
+        self._news = asyncio.Event()
+        self.is_over = False
+
+    def put(self, published: Published) -> None:
+        if len(self._rounds) >= BACKLOG_MAX:
+            self.is_over = True
+        if not self.is_over:
+            self._rounds.append(published)
+        self._news.set()
+
+    def end(self) -> None:
+        self.is_over = True
+        self._news.set()
+
+    async def next(self) -> Published | None:
+        while not self._rounds:
+            if self.is_over:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        return self._rounds.popleft()
+
+
+@dataclass(slots=True, eq=False)
+class JobWatch:
+    """Wakes whoever waits for one job; `summary` is there once the job has ended."""
+
+    job_id: int
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    summary: Summary | None = None
+    is_over: bool = False  # the engine stops: nothing more will come
+
+
+class Feed:
+    def __init__(self) -> None:
+        self._subscriptions: set[Subscription] = set()
+        self._watches: dict[int, list[JobWatch]] = {}
+
+    def subscribe(self) -> Subscription:
+        subscription = Subscription()
+        self._subscriptions.add(subscription)
+        return subscription
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        self._subscriptions.discard(subscription)
+
+    def watch(self, job_id: int) -> JobWatch:
+        watch = JobWatch(job_id)
+        self._watches.setdefault(job_id, []).append(watch)
+        return watch
+
+    def unwatch(self, watch: JobWatch) -> None:
+        watches = self._watches.get(watch.job_id, [])
+        if watch in watches:
+            watches.remove(watch)
+        if not watches:
+            self._watches.pop(watch.job_id, None)
+
+    def publish(self, published: Published, summaries: dict[int, Summary]) -> None:
+        for subscription in self._subscriptions:
+            subscription.put(published)
+        if not self._watches:
+            return
+        for change in published.changes:
+            for watch in self._watches.get(getattr(change, "job", 0), ()):
+                watch.summary = summaries.get(watch.job_id)
+                watch.news.set()
+
+    def end(self) -> None:
+        """The engine stops: let everyone go."""
+        for subscription in self._subscriptions:
+            subscription.end()
+        for watches in self._watches.values():
+            for watch in watches:
+                watch.is_over = True
+                watch.news.set()

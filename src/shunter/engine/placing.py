@@ -1,0 +1,145 @@
+"""Giving queued tasks to nodes: lanes that ran low are refilled, then the policy places the rest. Called once a round.
+
+A class on a node has one reservation of some width. While its tasks are short, more of them than lanes are
+outstanding, so that keepers never wait for the engine; the reservation stays as wide as it was.
+"""
+
+from __future__ import annotations
+
+from shunter.engine import changes as c
+from shunter.engine.records import ClassRecord, Lanes
+from shunter.engine.round import Round
+from shunter.planning.view import ClusterView, Placement, Policy, Queued
+
+RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply given up
+
+
+def place(round: Round, policy: Policy) -> None:
+    _refill(round)
+    _shrink(round)
+    queued = [
+        Queued(record.task_class, record.queued, group.job.id)
+        for record in round.state.classes.values()
+        if record.queued and (group := record.first_ready()) is not None
+    ]
+    if not queued:
+        return
+    view = ClusterView(round.state.version, round.state.nodes.view, queued)
+    decision = policy.decide(view, round.now_ms / 1000, round.settings.round_placements_max)
+    for placement in decision.placements:
+        _apply(round, placement)
+
+
+def recall_stuck(round: Round) -> None:
+    """Take back what waits behind tasks that turned out long, so that it can run elsewhere."""
+    for record in round.state.classes.values():
+        if record.depth == 1 and not any(lanes.outstanding > lanes.width for lanes in record.lanes.values()):
+            continue
+        for lanes in record.lanes.values():
+            is_stuck = round.now_ms - lanes.progress_ms >= round.settings.recall_after_ms
+            if lanes.outstanding > lanes.width and is_stuck and not lanes.recalled:
+                lanes.recalled = True
+                record.depth = 1
+                round.recalls.setdefault(lanes.node, []).append(record.id)
+
+
+def _refill(round: Round) -> None:
+    """Lanes that lost work get more of their class, class by class, unless one ahead could use the room."""
+    hungry: dict[int, list[Lanes]] = {}
+    for class_id, node in round.hungry:
+        record = round.state.classes.get(class_id)
+        lanes = record.lanes.get(node) if record else None
+        if record is not None and lanes is not None and record.queued:
+            hungry.setdefault(class_id, []).append(lanes)
+    ahead: list[ClassRecord] = []
+    for record in _in_order(round, set(hungry)):
+        for lanes in hungry.get(record.id, ()):
+            if record.queued and not _is_wanted(round, lanes, ahead):
+                _top_up(round, lanes)
+        if record.queued:
+            ahead.append(record)
+
+
+def _in_order(round: Round, hungry: set[int]) -> list[ClassRecord]:
+    if len(hungry) == 1 and len(round.state.classes) == 1:
+        return list(round.state.classes.values())
+    waiting = [record for record in round.state.classes.values() if record.queued]
+    keyed = [(-record.task_class.priority, _since(record), record.id, record) for record in waiting]
+    return [entry[3] for entry in sorted(keyed)]
+
+
+def _since(record: ClassRecord) -> int:
+    group = record.first_ready()
+    return group.job.id if group else 0
+
+
+def _is_wanted(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
+    """Whether a class ahead would fit if one of these lanes were given up."""
+    if len(ahead) > RIVALS_MAX:
+        return True
+    nodes, node = round.state.nodes.view, lanes.node
+    mine = lanes.task_class.vector
+    for rival in ahead:
+        for column, need in enumerate(rival.vector.tolist()):
+            free = nodes.capacity[node, column] - nodes.reserved[node, column]
+            freed = int(mine[column]) if column < mine.size else 0
+            if need and need > free + freed:
+                break
+        else:
+            return True
+    return False
+
+
+def _top_up(round: Round, lanes: Lanes) -> None:
+    record = lanes.task_class
+    fair = max(record.queued // (2 * max(record.width, 1)), 1)  # near the end, leave something for the other lanes
+    target = lanes.width * min(record.depth, fair)
+    if lanes.outstanding * 2 <= target or lanes.outstanding < lanes.width:
+        give(round, record, lanes.node, target - lanes.outstanding)
+
+
+def _shrink(round: Round) -> None:
+    """Lanes with nothing to run are given up."""
+    for class_id, node in round.hungry:
+        record = round.state.classes.get(class_id)
+        lanes = record.lanes.get(node) if record else None
+        if lanes is not None and lanes.outstanding < lanes.width:
+            round.record(c.LanesSet(class_id, node, lanes.outstanding))
+
+
+def _apply(round: Round, placement: Placement) -> None:
+    """Carry out what a policy decided, item by item, as far as it holds now."""
+    record = round.state.classes.get(placement.class_id)
+    if record is None:
+        return
+    nodes = round.state.nodes.view
+    for node, count in zip(placement.nodes.tolist(), placement.counts.tolist(), strict=True):
+        fitting = min(count, record.queued, _room(round, record, node)) if nodes.eligible[node] else 0
+        if fitting <= 0:
+            continue
+        lanes = record.lanes.get(node)
+        width = lanes.width if lanes else 0
+        round.record(c.LanesSet(record.id, node, width + fitting))
+        record.lanes[node].progress_ms = round.now_ms
+        give(round, record, node, fitting)
+
+
+def _room(round: Round, record: ClassRecord, node: int) -> int:
+    """How many more lanes of the class fit on the node."""
+    nodes = round.state.nodes.view
+    room = record.queued
+    for column, need in enumerate(record.vector.tolist()):
+        if need:
+            room = min(room, int(nodes.capacity[node, column] - nodes.reserved[node, column]) // need)
+    return room
+
+
+def give(round: Round, record: ClassRecord, node: int, count: int) -> None:
+    """Assign the next `count` ready tasks of a class to a node, in which it has lanes."""
+    while count > 0 and (group := record.first_ready()) is not None:
+        first, last, attempts = group.ready[-1]
+        last = min(last, first + count - 1)
+        count -= last - first + 1
+        job = group.job
+        round.record(c.TasksPlaced(job.id, group.number, first, last, attempts + 1, node, job.ref))
+        round.order(group, first, last, attempts + 1, node)

@@ -1,0 +1,269 @@
+"""What workers report: starts, ends, losses, returns, and their inventory on connecting. Called by the engine's rounds.
+
+A report of an attempt that the engine does not believe in (an older number, another node, a task that has ended)
+changes nothing: it is dropped here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.records import Group, runs_of
+from shunter.engine.retries import back_off_s
+from shunter.engine.round import Round, TimerKind
+from shunter.model.lifecycles import NodeEvent, NodeState, TaskEvent, TaskState
+from shunter.model.messages import Ended, Held, Inventory, Lost, Report, Returned, Started, StopRange
+
+_ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
+
+
+def on_report(round: Round, node: int, report: Report) -> None:
+    for started in report.started:
+        on_started(round, node, started)
+    for ended in report.ended:
+        on_ended(round, node, ended)
+    for returned in report.returned:
+        on_returned(round, node, returned)
+    for lost in report.lost:
+        on_lost(round, node, lost)
+    round.acks[node] = report.seq
+
+
+def on_started(round: Round, node: int, started: Started) -> None:
+    group = round.state.group(started.job, started.group)
+    if group is None or not _believed(round, group, node, started.index, started.index, started.attempt, _ASSIGNED):
+        return
+    log = started.segment << 32 | started.record
+    round.record(c.TaskStarted(started.job, started.group, started.index, started.started_ms, log, group.job.ref))
+
+
+def on_ended(round: Round, node: int, ended: Ended) -> None:
+    """Successes of a whole run are one change; anything else is looked at one by one."""
+    group = round.state.group(ended.job, ended.group)
+    if group is None:
+        return
+    last = ended.first + len(ended.ended_ms) - 1
+    is_plain = not ended.exits and not ended.how and group.spec.restart.policy in ("never", "on-failure")
+    if is_plain and _believed(round, group, node, ended.first, last, ended.attempt):
+        _finish(round, group, ended.first, last, ended, 0)
+    else:
+        for offset, index in enumerate(range(ended.first, last + 1)):
+            if _believed(round, group, node, index, index, ended.attempt):
+                _end_one(round, group, index, ended, offset)
+    _adapt_depth(round, group, node, ended)
+
+
+def on_returned(round: Round, node: int, returned: Returned) -> None:
+    group = round.state.group(returned.job, returned.group)
+    if group is None:
+        return
+    if _believed(round, group, node, returned.first, returned.last, returned.attempt, _ASSIGNED):
+        _move(round, group, node, returned.first, returned.last, TaskEvent.RETURNED)
+    else:
+        for index in range(returned.first, returned.last + 1):
+            if _believed(round, group, node, index, index, returned.attempt, _ASSIGNED):
+                _move(round, group, node, index, index, TaskEvent.RETURNED)
+            elif _believed(round, group, node, index, index, returned.attempt, _STOPPING):
+                _move(round, group, node, index, index, TaskEvent.STOPPED)
+    lanes = group.task_class.lanes.get(node)
+    if lanes is not None:
+        lanes.recalled = False
+
+
+def on_lost(round: Round, node: int, lost: Lost) -> None:
+    group = round.state.group(lost.job, lost.group)
+    if group is None:
+        return
+    if _believed(round, group, node, lost.first, lost.last, lost.attempt):
+        lose(round, group, lost.first, lost.last, lost.reason)
+        return
+    for index in range(lost.first, lost.last + 1):
+        if _believed(round, group, node, index, index, lost.attempt):
+            lose(round, group, index, index, lost.reason)
+
+
+def lose(round: Round, group: Group, first: int, last: int, reason: str) -> None:
+    """Attempts on one node ended without an exit code: queue them again, up to a limit; a stop asked for is done."""
+    table, node = round.state.table, int(round.state.table.node[group.base + first])
+    rows = slice(group.base + first, group.base + last + 1)
+    round.hungry[group.task_class.id, node] = None
+    if not (table.state[rows] == _STOPPING).any() and int(table.lost[rows].max()) + 1 < round.settings.lost_max:
+        round.record(c.TasksLost(group.job.id, group.number, first, last, round.now_ms, reason, group.job.ref))
+    elif first != last:
+        for index in range(first, last + 1):
+            lose(round, group, index, index, reason)
+    elif table.state[group.base + first] == _STOPPING:
+        _move(round, group, node, first, first, TaskEvent.STOPPED)
+    else:
+        why = f"lost {round.settings.lost_max} times, the last time: {reason}"
+        row = group.base + first
+        change = c.TaskEnded(
+            group.job.id, group.number, first, TaskEvent.GAVE_UP, -1, int(table.started_ms[row]), round.now_ms,
+            int(table.log[row]), 0, why, group.job.ref,
+        )  # fmt: skip
+        round.record(change)
+        round.maybe_over[group.job.id] = None
+
+
+def lose_node(round: Round, node: int, reason: str, spare: set[tuple[int, int, int]] | None = None) -> None:
+    """Everything that the engine believes on a node is lost, but for the tasks (job, group, index) in `spare`."""
+    state = round.state
+    rows = np.flatnonzero(state.table.node[: state.table.used] == node)
+    live = rows[np.isin(state.table.state[rows], (_ASSIGNED, _RUNNING, _STOPPING))]
+    if spare:
+        live = live[[_task_of(round, row) not in spare for row in live.tolist()]]
+    for first_row, last_row in runs_of(live):
+        for group, first, last, _ in _alike(round, first_row, last_row):
+            lose(round, group, first, last, reason)
+
+
+def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
+    """Bring belief and truth together: results first, then what runs, then what is missing, then what is too much."""
+    on_report(round, node, Report(inventory.seq, inventory.ended, lost=inventory.lost))
+    held = {(run.job, run.group, index): run for run in inventory.held for index in range(run.first, run.last + 1)}
+    for (job, number, index), run in held.items():
+        _take_in_held(round, node, run, job, number, index)
+    _repair_missing(round, node, set(held))
+    record = round.state.nodes.records[node]
+    record.is_synced = True
+    if record.state in (NodeState.DOWN, NodeState.SUSPECT):
+        round.record(c.NodeMoved(node, NodeEvent.HEARD, "", round.now_ms, record.name))
+    round.state.nodes.refresh_eligible(record)
+
+
+def _take_in_held(round: Round, node: int, run: Held, job: int, number: int, index: int) -> None:
+    group = round.state.group(job, number)
+    if group is None or not _believed(round, group, node, index, index, run.attempt):
+        round.stops.setdefault(node, []).append(StopRange(job, number, index, index, 0.0))  # a stale attempt
+    elif round.state.table.state[group.base + index] == _STOPPING:
+        round.stop(group, index, index, node, group.spec.task.stop_grace_s)
+    elif run.running:
+        on_started(round, node, Started(job, number, run.attempt, index, run.started_ms, run.segment, run.record))
+
+
+def _repair_missing(round: Round, node: int, held: set[tuple[int, int, int]]) -> None:
+    """What the engine believes on the node and the worker does not have: orders are sent again, the rest is lost."""
+    table = round.state.table
+    rows = np.flatnonzero((table.node[: table.used] == node) & (table.state[: table.used] == _ASSIGNED))
+    missing = [row for row in rows.tolist() if _task_of(round, row) not in held]
+    for first_row, last_row in runs_of(np.array(missing, np.int64)):
+        for group, first, last, attempt in _alike(round, first_row, last_row):
+            round.order(group, first, last, attempt, node)
+    spare = held | {_task_of(round, row) for row in missing}
+    lose_node(round, node, "the worker came back without it", spare)
+
+
+def _alike(round: Round, first_row: int, last_row: int) -> Iterator[tuple[Group, int, int, int]]:
+    """Rows next to each other may belong to several groups and attempts: cut the run where they differ."""
+    table = round.state.table
+    row = first_row
+    while row <= last_row:
+        group = round.state.groups[table.group[row]]
+        assert group is not None
+        attempt, end = int(table.attempt[row]), row
+        while end < last_row and table.group[end + 1] == group.slot and table.attempt[end + 1] == attempt:
+            end += 1
+        yield group, row - group.base, end - group.base, attempt
+        row = end + 1
+
+
+def _task_of(round: Round, row: int) -> tuple[int, int, int]:
+    group = round.state.groups[round.state.table.group[row]]
+    assert group is not None
+    return group.job.id, group.number, row - group.base
+
+
+def _believed(
+    round: Round, group: Group, node: int, first: int, last: int, attempt: int, state: int | None = None
+) -> bool:
+    """Whether all of these tasks are, as far as the engine knows, live on that node with that attempt number."""
+    if not 0 <= first <= last < group.count:
+        return False
+    table = round.state.table
+    if first == last:
+        row = group.base + first
+        found = table.state[row]
+        is_live = found == state if state is not None else _ASSIGNED <= found <= _STOPPING
+        return bool(is_live and table.attempt[row] == attempt and table.node[row] == node)
+    rows = slice(group.base + first, group.base + last + 1)
+    states = table.state[rows]
+    low, high = (_ASSIGNED, _STOPPING) if state is None else (state, state)
+    return bool(
+        states.min() >= low
+        and states.max() <= high
+        and (table.attempt[rows] == attempt).all()
+        and (table.node[rows] == node).all()
+    )
+
+
+def _finish(round: Round, group: Group, first: int, last: int, ended: Ended, offset: int) -> None:
+    count = last - first + 1
+    log = ended.segment << 32 | (ended.record + offset)
+    started = ended.started_ms[offset : offset + count]
+    change = c.TasksFinished(
+        group.job.id, group.number, first, last, c.pack_times(started),
+        c.pack_times(ended.ended_ms[offset : offset + count]), log, group.job.ref,
+    )  # fmt: skip
+    round.hungry[group.task_class.id, int(round.state.table.node[group.base + first])] = None
+    round.record(change)
+    round.maybe_over[group.job.id] = None
+
+
+def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) -> None:
+    """One attempt that did not plainly succeed, or whose policy may want another one anyway."""
+    table, row = round.state.table, group.base + index
+    exit_code = ended.exits[offset] if ended.exits else 0
+    is_stopping = table.state[row] == _STOPPING
+    if exit_code == 0 and not ended.how and (is_stopping or group.spec.restart.policy in ("never", "on-failure")):
+        _finish(round, group, index, index, ended, offset)
+        return
+    delay_s = None
+    if is_stopping:
+        event = TaskEvent.STOPPED
+    elif (delay_s := back_off_s(group.spec.restart, int(table.restarts[row]), exit_code, round.random)) is not None:
+        event = TaskEvent.RETRIED
+    elif exit_code == 0 and not ended.how:
+        _finish(round, group, index, index, ended, offset)
+        return
+    else:
+        event = TaskEvent.GAVE_UP
+    not_before_ms = 0 if delay_s is None else round.now_ms + max(int(delay_s * 1000), 1)
+    change = c.TaskEnded(
+        group.job.id, group.number, index, event, exit_code, ended.started_ms[offset], ended.ended_ms[offset],
+        ended.segment << 32 | (ended.record + offset), not_before_ms, _reason(ended, exit_code), group.job.ref,
+    )  # fmt: skip
+    round.hungry[group.task_class.id, int(table.node[row])] = None
+    round.record(change)
+    if event is TaskEvent.RETRIED:
+        round.timers.add(not_before_ms, TimerKind.BACK_OFF, group, index)
+    else:
+        round.maybe_over[group.job.id] = None
+
+
+def _reason(ended: Ended, exit_code: int) -> str:
+    if ended.detail:
+        return ended.detail
+    return ended.how or (f"exit code {exit_code}" if exit_code else "")
+
+
+def _move(round: Round, group: Group, node: int, first: int, last: int, event: TaskEvent) -> None:
+    round.hungry[group.task_class.id, node] = None
+    reason = group.job.reason if event is TaskEvent.STOPPED else ""
+    round.record(c.TasksMoved(group.job.id, group.number, first, last, event, round.now_ms, reason, group.job.ref))
+    if event is TaskEvent.STOPPED:
+        round.maybe_over[group.job.id] = None
+
+
+def _adapt_depth(round: Round, group: Group, node: int, ended: Ended) -> None:
+    """Orders hold about `order_ms` of work: double what may be outstanding while tasks are short."""
+    record = group.task_class
+    lanes = record.lanes.get(node)
+    if lanes is not None:
+        lanes.progress_ms = round.now_ms
+    span_ms = sum(ended.ended_ms) - sum(ended.started_ms)
+    mean_ms = max(span_ms / len(ended.ended_ms), 0.1)
+    wanted = max(int(round.settings.order_ms / mean_ms), 1)
+    record.depth = min(record.depth * 2, wanted, round.settings.depth_max)

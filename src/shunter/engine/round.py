@@ -1,0 +1,104 @@
+"""One round: the changes it makes and what must be said once they are committed. Made by `engine.engine`, handed to
+every function that decides."""
+
+from __future__ import annotations
+
+import heapq
+import random as random_module
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from shunter.engine.changes import Change
+from shunter.engine.records import Group
+from shunter.engine.settings import EngineSettings
+from shunter.engine.state import State
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
+from shunter.ports.store import FinishedJob
+
+
+class TimerKind(IntEnum):
+    BACK_OFF = 1
+    QUEUE_TIMEOUT = 2
+
+
+@dataclass(slots=True)
+class Timers:
+    """What must be looked at when its time has come. Rebuilt from the state in recovery, so never committed."""
+
+    heap: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+
+    def add(self, at_ms: int, kind: TimerKind, group: Group, index: int = 0) -> None:
+        heapq.heappush(self.heap, (at_ms, int(kind), group.job.id, group.number, index))
+
+    def due(self, now_ms: int) -> Iterator[tuple[TimerKind, int, int, int]]:
+        while self.heap and self.heap[0][0] <= now_ms:
+            _, kind, job, group, index = heapq.heappop(self.heap)
+            yield TimerKind(kind), job, group, index
+
+    @property
+    def next_ms(self) -> int | None:
+        return self.heap[0][0] if self.heap else None
+
+
+@dataclass(slots=True)
+class Round:
+    state: State
+    epoch: int
+    now_ms: int
+    settings: EngineSettings
+    random: random_module.Random
+    timers: Timers
+    changes: list[Change] = field(default_factory=list)
+    finished: list[FinishedJob] = field(default_factory=list)
+    summaries: dict[int, Any] = field(default_factory=dict)  # endings.Summary by job id, for whoever watches the job
+    maybe_over: dict[int, None] = field(default_factory=dict)  # job ids, in order
+    hungry: dict[tuple[int, int], None] = field(default_factory=dict)  # (class id, node) of lanes that lost work
+    orders: dict[int, list[Order]] = field(default_factory=dict)  # by node, like the three below
+    specs: dict[int, dict[int, TaskSpec]] = field(default_factory=dict)
+    stops: dict[int, list[StopRange]] = field(default_factory=dict)
+    recalls: dict[int, list[int]] = field(default_factory=dict)
+    acks: dict[int, int] = field(default_factory=dict)
+
+    def record(self, change: Change) -> None:
+        self.state.apply(change)
+        self.changes.append(change)
+
+    def order(self, group: Group, first: int, last: int, attempt: int, node: int) -> None:
+        """Say to the node's worker, once committed, that it shall run these tasks."""
+        job, lanes = group.job, group.task_class.lanes[node]
+        spec_key = job.blueprint.spec_key(group.number)
+        spec = group.spec
+        self.specs.setdefault(node, {})[spec_key] = spec.task
+        self.orders.setdefault(node, []).append(
+            Order(
+                job.id,
+                group.number,
+                first,
+                last,
+                attempt,
+                spec_key,
+                group.task_class.id,
+                lanes.width,
+                job.namespace,
+                job.name,
+                spec.name,
+                group.count,
+            )
+        )
+
+    def stop(self, group: Group, first: int, last: int, node: int, grace_s: float) -> None:
+        self.stops.setdefault(node, []).append(StopRange(group.job.id, group.number, first, last, grace_s))
+
+    def messages(self) -> Iterator[tuple[int, ManagerMessage]]:
+        """What to send once the round is committed. Stops go before orders: an index may be stopped and run anew."""
+        for node, ranges in self.stops.items():
+            yield node, Stop(self.epoch, ranges)
+        for node, orders in self.orders.items():
+            yield node, Orders(self.epoch, orders, self.specs[node])
+        for node, reservations in self.recalls.items():
+            yield node, Recall(self.epoch, reservations)
+        for node, seq in self.acks.items():
+            yield node, Ack(seq)

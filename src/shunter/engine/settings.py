@@ -1,0 +1,28 @@
+"""The engine's named limits and times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from shunter.model.jobs import LOST_MAX
+from shunter.ports.store import Retention
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    inbox_max: int = 20_000  # requests that wait for a round; past it callers hear "busy"
+    round_commands_max: int = 2_000  # taken into one round, so that none takes long
+    round_placements_max: int = 20_000
+    jobs_max: int = 1_000_000  # unfinished
+    tasks_max: int = 50_000_000  # of unfinished jobs
+    keys_max: int = 100_000
+    keys_age_s: float = 86_400.0
+    lost_max: int = LOST_MAX
+    order_ms: int = 100  # work that an order should hold
+    depth_max: int = 1_024  # tasks outstanding per lane
+    recall_after_ms: int = 250  # an order that makes no progress for so long is recalled
+    snapshot_bytes: int = 16 * 2**20  # of rounds since the last snapshot
+    snapshot_rounds: int = 20_000
+    housekeeping_s: float = 60.0
+    heartbeat_s: float = 1.0
+    retention: Retention = field(default_factory=Retention)

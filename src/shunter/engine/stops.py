@@ -1,0 +1,86 @@
+"""Stopping jobs and single tasks, and giving up on tasks that queued too long. Called by the engine's rounds."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.records import Group, Job, runs_of
+from shunter.engine.round import Round, TimerKind
+from shunter.model.errors import NotFound
+from shunter.model.lifecycles import JobState, TaskEvent, TaskState
+
+_ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
+_QUEUED = int(TaskState.QUEUED)
+
+
+def on_stop(round: Round, job_id: int, index: int | None, now: bool, reason: str) -> None:
+    """End a job, or one task of it. What has ended already stays as it is; `now` leaves no time for a graceful end."""
+    job = round.state.jobs.get(job_id)
+    if job is None:
+        return
+    if index is None:
+        if job.state is not JobState.STOPPING:
+            round.record(c.JobStopAsked(job.id, round.now_ms, reason, job.ref))
+        for group in job.groups:
+            _stop_range(round, group, 0, group.count - 1, now, reason)
+    else:
+        group, inner = _group_of(job, index)
+        _stop_range(round, group, inner, inner, now, reason)
+    round.maybe_over[job.id] = None
+
+
+def on_queue_timeout(round: Round, group: Group) -> None:
+    """Fail the tasks that have been queued for longer than their job allows; look again when the next one is due."""
+    table, rows = round.state.table, slice(group.base, group.base + group.count)
+    limit_ms = int(group.spec.queue_timeout_s * 1000)
+    since = np.where(table.ended_ms[rows] > 0, table.ended_ms[rows], group.job.submitted_ms)
+    queued = table.state[rows] == _QUEUED
+    expired = np.flatnonzero(queued & (since + limit_ms <= round.now_ms))
+    for first, last in runs_of(expired):
+        reason = f"queued for longer than {group.spec.queue_timeout_s:g} s (timeout.queue)"
+        _move(round, group, first, last, TaskEvent.GAVE_UP, reason)
+    round.maybe_over[group.job.id] = None
+    unended = table.state[rows] < int(TaskState.SUCCEEDED)
+    if unended.any():
+        waiting = since[table.state[rows] == _QUEUED]
+        due_ms = int(waiting.min()) + limit_ms if waiting.size else round.now_ms + limit_ms
+        round.timers.add(max(due_ms, round.now_ms + 1), TimerKind.QUEUE_TIMEOUT, group)
+
+
+def _group_of(job: Job, index: int) -> tuple[Group, int]:
+    for group in job.groups:
+        if index < group.count:
+            return group, index
+        index -= group.count
+    raise NotFound(f"job {job.name} has no task {index}")
+
+
+def _stop_range(round: Round, group: Group, first: int, last: int, now: bool, reason: str) -> None:
+    table, base = round.state.table, group.base
+    states = table.state[base + first : base + last + 1]
+    for start, end in runs_of(np.flatnonzero(states == _QUEUED)):
+        _move(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
+    states = table.state[base + first : base + last + 1]
+    live = np.flatnonzero((states == _ASSIGNED) | (states == _RUNNING))
+    for start, end in runs_of(live):
+        _move(round, group, first + start, first + end, TaskEvent.CANCEL_ASKED, reason)
+    grace_s = 0.0 if now else group.spec.task.stop_grace_s
+    states = table.state[base + first : base + last + 1]
+    for start, end in runs_of(np.flatnonzero(states == _STOPPING)):
+        _tell_workers(round, group, first + start, first + end, grace_s)
+
+
+def _tell_workers(round: Round, group: Group, first: int, last: int, grace_s: float) -> None:
+    """One order to stop per run of tasks on the same node."""
+    nodes = round.state.table.node[group.base + first : group.base + last + 1]
+    cuts = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
+    for start, end in itertools.pairwise(cuts):
+        round.stop(group, first + start, first + end - 1, int(nodes[start]), grace_s)
+
+
+def _move(round: Round, group: Group, first: int, last: int, event: TaskEvent, reason: str) -> None:
+    job = group.job
+    round.record(c.TasksMoved(job.id, group.number, first, last, event, round.now_ms, reason, job.ref))

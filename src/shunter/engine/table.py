@@ -1,0 +1,146 @@
+"""The task table: every unfinished task of the cluster as one row of shared columns. Owned by `engine.state`.
+
+A group owns one contiguous block of rows, so a run of tasks is a slice and nothing is allocated per task. Blocks of
+finished groups are handed out again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import insort
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shunter.model.lifecycles import TaskState
+
+# Columns that a packed block holds, in this order; all others can be derived.
+PACKED = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
+ROWS_MIN = 1024
+
+
+class TaskTable:
+    """Columns by name. A node of 0, an attempt of 0 and a time of 0 mean none; an exit code of -1 means none."""
+
+    state: NDArray[np.uint8]
+    attempt: NDArray[np.uint32]
+    restarts: NDArray[np.uint16]
+    lost: NDArray[np.uint8]
+    node: NDArray[np.int32]
+    exit_code: NDArray[np.int16]
+    started_ms: NDArray[np.int64]
+    ended_ms: NDArray[np.int64]
+    log: NDArray[np.int64]  # segment << 32 | record
+    group: NDArray[np.int32]  # slot in State.groups, for going from a row to its group
+
+    def __init__(self) -> None:
+        self.rows = ROWS_MIN
+        self.used = 0
+        self._free: list[tuple[int, int]] = []  # (base, count), by base, never adjacent to one another
+        self._free_rows: list[int] = []  # single rows apart, because one-task jobs come and go by the thousand
+        for name, kind in _KINDS.items():
+            setattr(self, name, np.zeros(self.rows, kind))
+
+    def allocate(self, count: int) -> int:
+        """The base of a block of `count` rows, all queued and never tried."""
+        base = self._free_rows.pop() if count == 1 and self._free_rows else self._take_free(count)
+        if base is None:
+            base = self.used
+            self._grow(base + count)
+            self.used = base + count
+        block = slice(base, base + count)
+        self.state[block] = TaskState.QUEUED
+        self.exit_code[block] = -1
+        return base
+
+    def release(self, base: int, count: int) -> None:
+        """Give a block back; its rows read as zero from now on."""
+        for name in _KINDS:
+            getattr(self, name)[base : base + count] = 0
+        if count == 1:
+            self._free_rows.append(base)
+            return
+        insort(self._free, (base, count))
+        self._merge_free()
+
+    def pack(self, base: int, count: int) -> bytes:
+        """The block's columns, compressed: neighbouring tasks are much alike, so differences are stored."""
+        parts = []
+        for name in PACKED:
+            column = getattr(self, name)[base : base + count]
+            if column.dtype == np.int64:
+                column = np.diff(column, prepend=np.int64(0))
+            parts.append(column.tobytes())
+        return zlib.compress(b"".join(parts), 1)
+
+    def restore(self, rows: int, body: bytes, blocks: list[tuple[int, int]]) -> None:
+        """Take packed columns as the whole table; rows outside of the blocks are free."""
+        self._grow(rows)
+        self.used = rows
+        for name, column in unpack_columns(rows, body).items():
+            getattr(self, name)[:rows] = column
+        end = 0
+        for base, count in [*sorted(blocks), (rows, 0)]:
+            if base - end == 1:
+                self._free_rows.append(end)
+            elif base > end:
+                self._free.append((end, base - end))
+            end = base + count
+
+    def _take_free(self, count: int) -> int | None:
+        for position, (base, size) in enumerate(self._free):
+            if size >= count:
+                if size == count:
+                    del self._free[position]
+                else:
+                    self._free[position] = (base + count, size - count)
+                return base
+        return None
+
+    def _merge_free(self) -> None:
+        merged: list[tuple[int, int]] = []
+        for base, count in self._free:
+            if merged and merged[-1][0] + merged[-1][1] == base:
+                merged[-1] = (merged[-1][0], merged[-1][1] + count)
+            else:
+                merged.append((base, count))
+        if merged and sum(merged[-1]) == self.used:
+            self.used = merged.pop()[0]
+        self._free = merged
+
+    def _grow(self, rows: int) -> None:
+        if rows <= self.rows:
+            return
+        self.rows = max(rows, self.rows * 2)
+        for name, kind in _KINDS.items():
+            old = getattr(self, name)
+            new = np.zeros(self.rows, kind)  # untouched pages cost nothing until they are used
+            new[: self.used] = old[: self.used]
+            setattr(self, name, new)
+
+
+_KINDS: dict[str, type[np.generic]] = {
+    "state": np.uint8,
+    "attempt": np.uint32,
+    "restarts": np.uint16,
+    "lost": np.uint8,
+    "node": np.int32,
+    "exit_code": np.int16,
+    "started_ms": np.int64,
+    "ended_ms": np.int64,
+    "log": np.int64,
+    "group": np.int32,
+}
+
+
+def unpack_columns(count: int, body: bytes) -> dict[str, NDArray[np.generic]]:
+    """The columns of a packed block by name."""
+    raw = zlib.decompress(body)
+    columns: dict[str, NDArray[np.generic]] = {}
+    position = 0
+    for name in PACKED:
+        kind = np.dtype(_KINDS[name])
+        column = np.frombuffer(raw, kind, count, position)
+        position += count * kind.itemsize
+        columns[name] = np.cumsum(column) if kind == np.int64 else column
+    return columns

@@ -1,0 +1,131 @@
+"""The engine's records as people see them (`model.views`). Called by the gateway, for live and finished runs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shunter.engine.records import Group, Job, NodeRecord, PastAttempt
+from shunter.engine.state import State
+from shunter.model.lifecycles import TaskState
+from shunter.model.resources import format_amount
+from shunter.model.views import AttemptView, JobView, NodeView, TaskView, iso
+
+_WORDS = [state.word for state in TaskState]
+
+
+def counts_view(counts: list[int]) -> dict[str, int]:
+    """The non-zero ones, by word."""
+    return {_WORDS[state]: count for state, count in enumerate(counts) if count}
+
+
+def job_view(job: Job) -> JobView:
+    spec = job.groups[0].spec
+    return JobView(
+        name=job.name,
+        namespace=job.namespace,
+        id=job.id,
+        run=job.run,
+        state=job.state.word,
+        type=job.type,
+        count=sum(group.count for group in job.groups),
+        counts=counts_view(job.counts()),
+        priority=job.priority,
+        submitted_at=iso(job.submitted_ms / 1000) or "",
+        started_at=iso(job.started_ms / 1000),
+        reason=job.reason or None,
+        labels=job.labels,
+        user=job.user,
+        command=list(spec.task.command),
+        resources={resource: format_amount(resource, amount) for resource, amount in spec.needs.items()},
+    )
+
+
+def task_views(
+    job_name: str,
+    group_name: str,
+    columns: Mapping[str, NDArray[np.generic]],
+    indexes: Iterable[int],
+    first: int,
+    node_names: list[str],
+    reasons: Mapping[int, str],
+) -> list[TaskView]:
+    """Tasks from columns whose row 0 is task `first`."""
+    return [_task_view(job_name, group_name, columns, index, index - first, node_names, reasons) for index in indexes]
+
+
+def _task_view(
+    job_name: str,
+    group_name: str,
+    columns: Mapping[str, NDArray[np.generic]],
+    index: int,
+    row: int,
+    node_names: list[str],
+    reasons: Mapping[int, str],
+) -> TaskView:
+    state, node = int(columns["state"][row]), int(columns["node"][row])
+    exit_code = int(columns["exit_code"][row])
+    is_queued = state <= TaskState.QUEUED
+    return TaskView(
+        name=f"{job_name}/{index}",
+        index=index,
+        group=group_name,
+        state=_WORDS[state],
+        attempt=int(columns["attempt"][row]),
+        node=node_names[node] or None,
+        exit_code=None if exit_code < 0 or is_queued else exit_code,
+        started_at=None if is_queued else iso(int(columns["started_ms"][row]) / 1000),
+        ended_at=iso(int(columns["ended_ms"][row]) / 1000) if state >= TaskState.SUCCEEDED else None,
+        reason=reasons.get(index),
+        restarts=int(columns["restarts"][row]),
+        lost=int(columns["lost"][row]),
+    )
+
+
+def group_columns(state: State, group: Group) -> dict[str, NDArray[np.generic]]:
+    """A live group's slice of the task table."""
+    rows = slice(group.base, group.base + group.count)
+    names = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
+    return {name: getattr(state.table, name)[rows] for name in names}
+
+
+def past_attempt_view(job_name: str, past: PastAttempt, node_names: list[str]) -> AttemptView:
+    index, attempt, node, exit_code, started_ms, ended_ms, _, reason = past
+    return AttemptView(
+        name=f"{job_name}/{index}#{attempt}",
+        index=index,
+        attempt=attempt,
+        state="lost" if exit_code < 0 else "failed" if exit_code else "succeeded",
+        node=node_names[node] or None,
+        exit_code=None if exit_code < 0 else exit_code,
+        started_at=iso(started_ms / 1000),
+        ended_at=iso(ended_ms / 1000),
+        reason=reason or None,
+    )
+
+
+def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) -> NodeView:
+    columns = state.nodes.view
+    stats = node.stats
+    return NodeView(
+        name=node.name,
+        id=node.id,
+        state=node.state.word,
+        eligible=bool(columns.eligible[node.id]),
+        reason=columns.ineligible_because.get(node.id) or node.reason or None,
+        datacenter=node.datacenter,
+        labels=node.labels,
+        attributes=node.attributes,
+        capacity=_amounts(columns.resources, columns.capacity[node.id].tolist()),
+        reserved=_amounts(columns.resources, columns.reserved[node.id].tolist()),
+        tasks=int(columns.tasks[node.id]),
+        heard_at=iso(node.heard_ms / 1000),
+        stats=None if stats is None else {name: getattr(stats, name) for name in stats.__struct_fields__},
+        stats_stale=stats is not None and now_ms - stats.at_ms > stale_after_ms,
+    )
+
+
+def _amounts(resources: list[str], amounts: list[int]) -> dict[str, str]:
+    return {resource: format_amount(resource, amount) for resource, amount in zip(resources, amounts, strict=True)}
