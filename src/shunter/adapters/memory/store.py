@@ -1,0 +1,194 @@
+"""The store without a disk: the same promises as any other, for as long as the process lives.
+
+For tests, simulations and clusters that may forget. Closing keeps the data, so that a second engine may open the same
+store and recover from it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import insort
+from itertools import islice
+
+from msgspec.structs import replace
+
+from shunter.model.errors import Fenced, NotFound, StoreFailed
+from shunter.ports.store import (
+    Commit,
+    FinishedJob,
+    FinishedName,
+    FinishedQuery,
+    FinishedTasks,
+    LoggedRound,
+    Purged,
+    Retention,
+    Snapshot,
+)
+
+
+class MemoryStore:
+    def __init__(self) -> None:
+        self._epoch = 0
+        self._rounds: list[LoggedRound] = []  # without gaps; the last one is the log's end
+        self._snapshot: Snapshot | None = None
+        self._jobs: dict[int, FinishedJob] = {}
+        self._ids: list[int] = []  # the keys of _jobs, rising
+        self._runs: dict[tuple[str, str], dict[int, int]] = {}  # (namespace, name) -> run -> id
+
+    async def open(self) -> None:
+        """Nothing to prepare."""
+
+    async def close(self) -> None:
+        """The data stays."""
+
+    # ---- the log ----
+
+    async def begin_epoch(self) -> int:
+        self._epoch += 1
+        return self._epoch
+
+    async def commit(self, commit: Commit) -> None:
+        self._check_epoch(commit.epoch)
+        if commit.version != self._last_version() + 1:
+            raise StoreFailed(f"version {commit.version} does not follow {self._last_version()}")
+        self._check_new(commit.finished)
+        self._rounds.append(LoggedRound(commit.version, commit.at, commit.body))
+        for job in commit.finished:
+            self._jobs[job.id] = replace(job, labels=dict(job.labels), tasks=list(job.tasks))
+            insort(self._ids, job.id)
+            self._runs.setdefault((job.namespace, job.name), {})[job.run] = job.id
+
+    async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
+        self._check_epoch(epoch)
+        if snapshot.version > self._last_version():
+            raise StoreFailed(f"the snapshot of version {snapshot.version} is ahead of the log")
+        if self._snapshot is not None and snapshot.version < self._snapshot.version:
+            raise StoreFailed(f"the snapshot would go back from version {self._snapshot.version}")
+        self._snapshot = snapshot
+
+    async def snapshot(self) -> Snapshot | None:
+        return self._snapshot
+
+    async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
+        first = self._rounds[0].version if self._rounds else self._last_version() + 1
+        if version + 1 < first:
+            raise NotFound(f"rounds from version {version + 1} on were cut by retention; start from the snapshot")
+        start = version + 1 - first
+        return self._rounds[start : start + max(0, limit)]
+
+    async def last_version(self) -> int:
+        return self._last_version()
+
+    def _last_version(self) -> int:
+        if self._rounds:
+            return self._rounds[-1].version
+        return self._snapshot.version if self._snapshot is not None else 0
+
+    def _check_epoch(self, epoch: int) -> None:
+        if epoch < self._epoch:
+            raise Fenced(f"epoch {epoch} may not write any more: epoch {self._epoch} leads")
+        if epoch > self._epoch:
+            raise StoreFailed(f"epoch {epoch} was never begun: epoch {self._epoch} leads")
+
+    def _check_new(self, jobs: list[FinishedJob]) -> None:
+        """Before anything is written: what a database refuses by its constraints."""
+        runs = {(job.namespace, job.name, job.run) for job in jobs}
+        if len({job.id for job in jobs}) < len(jobs) or len(runs) < len(jobs):
+            raise StoreFailed("the commit has a finished run twice")
+        for job in jobs:
+            if job.id in self._jobs or job.run in self._runs.get((job.namespace, job.name), {}):
+                raise StoreFailed(f"the finished run {job.namespace}/{job.name}@{job.run} is there already")
+            if len({(chunk.group, chunk.first) for chunk in job.tasks}) < len(job.tasks):
+                raise StoreFailed(f"the finished run {job.namespace}/{job.name}@{job.run} has a chunk of tasks twice")
+
+    # ---- history ----
+
+    async def finished_jobs(self, query: FinishedQuery) -> list[FinishedJob]:
+        newest_first = (self._jobs[id] for id in reversed(self._ids) if query.before_id is None or id < query.before_id)
+        matching = (job for job in newest_first if _matches(job, query))
+        return [_without_tasks(job) for job in islice(matching, max(0, query.limit))]
+
+    async def count_finished(self, query: FinishedQuery) -> int:
+        return sum(_matches(job, query) for job in self._jobs.values())
+
+    async def finished_job(self, id: int) -> FinishedJob | None:
+        job = self._jobs.get(id)
+        return None if job is None else _without_tasks(job)
+
+    async def finished_run(self, namespace: str, name: str, run: int | None) -> FinishedJob | None:
+        runs = self._runs.get((namespace, name))
+        if not runs:
+            return None
+        id = runs.get(max(runs) if run is None else run)
+        return None if id is None else _without_tasks(self._jobs[id])
+
+    async def finished_tasks(self, id: int, group: int, first: int, last: int) -> list[FinishedTasks]:
+        job = self._jobs.get(id)
+        chunks = [
+            chunk
+            for chunk in (job.tasks if job is not None else [])
+            if chunk.group == group and chunk.first <= last and chunk.first + chunk.count > first
+        ]
+        return sorted(chunks, key=lambda chunk: chunk.first)
+
+    async def finished_names(self) -> list[FinishedName]:
+        return [
+            FinishedName(namespace, name, max(runs), runs[max(runs)]) for (namespace, name), runs in self._runs.items()
+        ]
+
+    # ---- retention ----
+
+    async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
+        self._check_epoch(epoch)
+        cut = self._cut_rounds(retention, now)
+        return Purged(tuple(self._drop_jobs(retention, now)), cut)
+
+    def _cut_rounds(self, retention: Retention, now: float) -> int:
+        behind = self._snapshot.version if self._snapshot is not None else 0
+        kept_from = self._last_version() - retention.rounds_max + 1
+        horizon = _horizon(retention.rounds_age_s, now)
+        count = 0
+        for round in self._rounds:
+            if round.version > behind or (round.version >= kept_from and round.at > horizon):
+                break
+            count += 1
+        del self._rounds[:count]
+        return count
+
+    def _drop_jobs(self, retention: Retention, now: float) -> list[FinishedName]:
+        """Those that ended first go first."""
+        horizon = _horizon(retention.finished_age_s, now)
+        surplus = len(self._jobs) - retention.finished_max
+        vanished = []
+        oldest_first = sorted(self._jobs.values(), key=lambda job: (job.ended_at, job.id))
+        for place, job in enumerate(oldest_first):
+            if place >= surplus and job.ended_at > horizon:
+                break
+            runs = self._runs[job.namespace, job.name]
+            if job.run == max(runs):
+                vanished.append(FinishedName(job.namespace, job.name, job.run, job.id))
+            del self._jobs[job.id], runs[job.run]
+            if not runs:
+                del self._runs[job.namespace, job.name]
+        self._ids = sorted(self._jobs)
+        return vanished
+
+
+def _matches(job: FinishedJob, query: FinishedQuery) -> bool:
+    return (
+        (query.namespace is None or job.namespace == query.namespace)
+        and (query.name is None or job.name == query.name)
+        and (not query.states or job.state in query.states)
+        and all(job.labels.get(key) == value for key, value in query.labels)
+        and (query.ended_after is None or job.ended_at >= query.ended_after)
+        and (query.ended_before is None or job.ended_at < query.ended_before)
+    )
+
+
+def _without_tasks(job: FinishedJob) -> FinishedJob:
+    return replace(job, labels=dict(job.labels), tasks=[])
+
+
+def _horizon(age_s: float, now: float) -> float:
+    """Whatever happened at this time or before it is too old. An age of 0 keeps nothing, whatever the clock says."""
+    return now - age_s if age_s > 0 else math.inf

@@ -1,0 +1,63 @@
+"""When the write-ahead log is copied into the database. The writer's thread calls `after_write` after each commit.
+
+A checkpoint inside a commit would make that commit slow, so the reader's thread copies while commits go on. What was
+committed meanwhile is little, and the writer's thread copies it between two commits: then the log starts anew. A log
+within its limit is left alone; closing the store empties it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from enum import Enum
+from pathlib import Path
+
+from shunter.adapters.sqlite.connection import WAL_SIZE_MAX_BYTES
+from shunter.adapters.sqlite.thread import ConnectionThread
+
+
+class _Stage(Enum):
+    RESTING = 0
+    COPYING = 1
+    COPIED = 2
+
+
+class Checkpoints:
+    def __init__(self, path: Path, reader: ConnectionThread) -> None:
+        self._wal = Path(f"{path}-wal")
+        self._reader = reader
+        self._due_bytes = WAL_SIZE_MAX_BYTES
+        self._stage = _Stage.RESTING
+
+    def after_write(self, connection: sqlite3.Connection) -> None:
+        """The file is cut back to its limit whenever the log starts anew, so its size tells how much is in use."""
+        if self._stage is _Stage.COPIED:
+            self._finish(connection)
+        elif self._stage is _Stage.RESTING and self._size_bytes() > self._due_bytes:
+            self._stage = _Stage.COPYING
+            self._reader.post(self._copy)
+
+    def _copy(self, connection: sqlite3.Connection) -> None:
+        """On the reader's thread."""
+        try:
+            _checkpoint(connection)
+        finally:
+            self._stage = _Stage.COPIED
+
+    def _finish(self, connection: sqlite3.Connection) -> None:
+        # Where it fails, or a reader in another process holds on to old pages, try again after as much has come again.
+        self._due_bytes = self._size_bytes() + WAL_SIZE_MAX_BYTES
+        self._stage = _Stage.RESTING
+        if _checkpoint(connection):
+            self._due_bytes = WAL_SIZE_MAX_BYTES
+
+    def _size_bytes(self) -> int:
+        try:
+            return self._wal.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+
+def _checkpoint(connection: sqlite3.Connection) -> bool:
+    """Copy what can be copied without waiting for anyone; says whether that was all."""
+    _, logged, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return bool(logged == copied)

@@ -1,0 +1,68 @@
+"""The database file and connections to it. Called by SqliteStore when it opens; all writing uses `transaction`."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from shunter.model.errors import StoreFailed
+
+LOCK_TIMEOUT_S = 5.0  # how long a write waits for another process that writes
+WAL_SIZE_MAX_BYTES = 4 * 2**20  # past it the log is copied into the database; see checkpoints.py
+CACHE_BYTES = 4 * 2**20
+CACHED_STATEMENTS_MAX = 256
+
+
+def create_file(path: Path) -> None:
+    """Make the file and its folder, for our user's eyes only; the files that SQLite puts beside it inherit the mode."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        path.chmod(0o600)
+    except OSError as error:
+        raise StoreFailed(f"store {path}: it cannot be created ({error.strerror})") from error
+
+
+def connect(path: Path, *, size_max_bytes: int | None = None) -> sqlite3.Connection:
+    """A connection in autocommit mode: transactions are begun by `transaction`, never behind our back."""
+    connection = sqlite3.connect(
+        path,
+        timeout=LOCK_TIMEOUT_S,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=CACHED_STATEMENTS_MAX,
+    )
+    try:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # counts only for a new file
+        (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        if mode != "wal":
+            raise StoreFailed(f"store {path}: its file system cannot do write-ahead logging (journal mode {mode})")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is deleted, at twice the cost
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute(f"PRAGMA journal_size_limit = {WAL_SIZE_MAX_BYTES}")
+        connection.execute(f"PRAGMA cache_size = {-CACHE_BYTES // 1024}")
+        if size_max_bytes is not None:
+            (page_bytes,) = connection.execute("PRAGMA page_size").fetchone()
+            connection.execute(f"PRAGMA max_page_count = {max(1, size_max_bytes // page_bytes)}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing. The write lock is taken first, so that what is read inside still holds when it is written."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:  # after some errors SQLite has rolled back by itself
+            connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,127 @@
+"""Dropping what retention no longer keeps, in slices: each is one short transaction, and commits wait for one at most.
+
+SqliteStore calls each function here until it answers that there was nothing left to do.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+import msgspec
+
+from shunter.adapters.sqlite.rounds import read_last_version, writing
+from shunter.ports.store import FinishedName, Retention
+
+JOBS_PER_SLICE_MAX = 200
+ROUNDS_PER_SLICE_MAX = 1000
+BYTES_PER_SLICE_MAX = 2 * 2**20
+FREE_PAGES_KEPT = 1024  # room for what comes next, so that a file in balance neither grows nor shrinks
+FREED_PAGES_PER_SLICE_MAX = 256
+
+
+@dataclass(frozen=True, slots=True)
+class JobSlice:
+    """What one call dropped, and the names whose newest run was in it."""
+
+    rows: int
+    names: list[FinishedName] = field(default_factory=list)
+
+
+def drop_rounds(connection: sqlite3.Connection, epoch: int, retention: Retention, now: float) -> int:
+    """The oldest rounds, behind the snapshot only and never leaving a gap; says how many."""
+    with writing(connection, epoch):
+        kept_from = read_last_version(connection) - retention.rounds_max + 1
+        horizon = _horizon(retention.rounds_age_s, now)
+        doomed = []
+        for version, at, size_bytes in connection.execute(
+            "SELECT version, at, length(body) FROM rounds WHERE version <= (SELECT version FROM snapshot)"
+            " ORDER BY version LIMIT ?",
+            (ROUNDS_PER_SLICE_MAX,),
+        ).fetchall():
+            if version >= kept_from and at > horizon:
+                break
+            doomed.append((version, size_bytes))
+        count = _affordable(size_bytes for _, size_bytes in doomed) or len(doomed[:1])
+        if count:
+            connection.execute("DELETE FROM rounds WHERE version <= ?", (doomed[count - 1][0],))
+        return count
+
+
+def drop_jobs(connection: sqlite3.Connection, epoch: int, retention: Retention, now: float) -> JobSlice:
+    """The jobs that ended first. One with very many tasks loses those over several slices, and goes with the last."""
+    with writing(connection, epoch):
+        doomed = _doomed_jobs(connection, retention, now)
+        if not doomed:
+            return JobSlice(0)
+        sizes_bytes = dict(
+            connection.execute(
+                "SELECT job, sum(length(body)) FROM job_tasks WHERE job IN (SELECT value FROM json_each(?))"
+                " GROUP BY job",
+                (_as_json(doomed),),
+            ).fetchall()
+        )
+        count = _affordable(sizes_bytes.get(id, 0) for id in doomed)
+        if not count:
+            return JobSlice(_drop_tasks(connection, doomed[0]))
+        ids = _as_json(doomed[:count])
+        names = connection.execute(
+            "SELECT namespace, name, run, id FROM jobs AS gone WHERE id IN (SELECT value FROM json_each(?)) AND NOT"
+            " EXISTS (SELECT 1 FROM jobs WHERE name = gone.name AND namespace = gone.namespace AND run > gone.run)",
+            (ids,),
+        ).fetchall()
+        connection.execute("DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+        return JobSlice(count, [FinishedName(*name) for name in names])
+
+
+def free_pages(connection: sqlite3.Connection) -> int:
+    """Give pages that are not used any more back to the file system; says how many."""
+    free_before = _free_pages(connection)
+    surplus = min(free_before - FREE_PAGES_KEPT, FREED_PAGES_PER_SLICE_MAX)
+    if surplus <= 0:
+        return 0
+    connection.executescript(f"PRAGMA incremental_vacuum({surplus})")  # a script, because each page is a step of it
+    return free_before - _free_pages(connection)
+
+
+def _doomed_jobs(connection: sqlite3.Connection, retention: Retention, now: float) -> list[int]:
+    (total,) = connection.execute("SELECT ifnull(sum(jobs), 0) FROM job_counts").fetchone()
+    horizon = _horizon(retention.finished_age_s, now)
+    rows = connection.execute(
+        "SELECT id, ended_at FROM jobs INDEXED BY jobs_by_end ORDER BY ended_at, id LIMIT ?", (JOBS_PER_SLICE_MAX,)
+    ).fetchall()
+    surplus = total - retention.finished_max
+    return [id for place, (id, ended_at) in enumerate(rows) if place < surplus or ended_at <= horizon]
+
+
+def _drop_tasks(connection: sqlite3.Connection, job: int) -> int:
+    """The first chunks of one job's tasks, at least one."""
+    chunks = connection.execute(
+        "SELECT grp, first, length(body) FROM job_tasks WHERE job = ? ORDER BY grp, first", (job,)
+    ).fetchall()
+    count = max(1, _affordable(size_bytes for *_, size_bytes in chunks))
+    group, first, _ = chunks[count - 1]
+    connection.execute("DELETE FROM job_tasks WHERE job = ? AND (grp, first) <= (?, ?)", (job, group, first))
+    return count
+
+
+def _horizon(age_s: float, now: float) -> float:
+    """Whatever happened at this time or before it is too old. An age of 0 keeps nothing, whatever the clock says."""
+    return now - age_s if age_s > 0 else math.inf
+
+
+def _affordable(sizes_bytes: Iterable[int]) -> int:
+    """How many, from the start, fit into one slice."""
+    return sum(total_bytes <= BYTES_PER_SLICE_MAX for total_bytes in accumulate(sizes_bytes))
+
+
+def _as_json(ids: list[int]) -> str:
+    return msgspec.json.encode(ids).decode()
+
+
+def _free_pages(connection: sqlite3.Connection) -> int:
+    (count,) = connection.execute("PRAGMA freelist_count").fetchone()
+    return int(count)

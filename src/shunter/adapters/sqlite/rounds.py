@@ -1,0 +1,117 @@
+"""Epochs, committed rounds and the snapshot: what recovery needs. Called by SqliteStore in its threads."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shunter.adapters.sqlite.connection import transaction
+from shunter.adapters.sqlite.finished import insert_finished
+from shunter.model.errors import Fenced, NotFound, StoreFailed
+from shunter.ports.store import Commit, LoggedRound, Snapshot
+
+SNAPSHOT_PART_BYTES = 512 * 1024  # one part is one transaction: commits wait for no more than that
+
+
+# ---- the writer's thread ----
+
+
+def begin_epoch(connection: sqlite3.Connection) -> int:
+    with transaction(connection):
+        connection.execute("UPDATE leadership SET epoch = epoch + 1")
+        return _leading_epoch(connection)
+
+
+@contextmanager
+def writing(connection: sqlite3.Connection, epoch: int) -> Iterator[None]:
+    """A transaction of the leader; refused if a newer epoch has begun, however late the caller hears of it."""
+    with transaction(connection):
+        leading = _leading_epoch(connection)
+        if epoch < leading:
+            raise Fenced(f"epoch {epoch} may not write any more: epoch {leading} leads")
+        if epoch > leading:
+            raise StoreFailed(f"epoch {epoch} was never begun: epoch {leading} leads")
+        yield
+
+
+def write_commit(connection: sqlite3.Connection, commit: Commit) -> None:
+    with writing(connection, commit.epoch):
+        connection.execute(
+            "INSERT INTO rounds (version, epoch, at, body) VALUES (?, ?, ?, ?)",
+            (commit.version, commit.epoch, commit.at, commit.body),
+        )
+        if commit.finished:
+            insert_finished(connection, commit.finished)
+
+
+def begin_save(connection: sqlite3.Connection, epoch: int) -> int:
+    """The number of a new save, above those that a crash left unfinished."""
+    with writing(connection, epoch):
+        (save,) = connection.execute(
+            "SELECT max(ifnull((SELECT max(save) FROM snapshot_parts), 0), ifnull((SELECT save FROM snapshot), 0)) + 1"
+        ).fetchone()
+    return int(save)
+
+
+def save_part(connection: sqlite3.Connection, epoch: int, save: int, part: int, body: memoryview) -> None:
+    with writing(connection, epoch):
+        connection.execute("INSERT INTO snapshot_parts (save, part, body) VALUES (?, ?, ?)", (save, part, body))
+
+
+def end_save(connection: sqlite3.Connection, epoch: int, save: int, version: int) -> None:
+    """From here on the new parts are the snapshot."""
+    with writing(connection, epoch):
+        connection.execute(
+            "INSERT INTO snapshot (one, version, save) VALUES (1, ?, ?)"
+            " ON CONFLICT (one) DO UPDATE SET version = excluded.version, save = excluded.save",
+            (version, save),
+        )
+
+
+def drop_stale_part(connection: sqlite3.Connection, epoch: int) -> bool:
+    """Drop one part of an earlier save; says whether there was one."""
+    with writing(connection, epoch):
+        dropped = connection.execute(
+            "DELETE FROM snapshot_parts WHERE (save, part) IN"
+            " (SELECT save, part FROM snapshot_parts WHERE save < (SELECT save FROM snapshot) LIMIT 1)"
+        )
+        return dropped.rowcount > 0
+
+
+def _leading_epoch(connection: sqlite3.Connection) -> int:
+    (epoch,) = connection.execute("SELECT epoch FROM leadership").fetchone()
+    return int(epoch)
+
+
+# ---- the reader's thread ----
+
+
+def read_last_version(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("SELECT version FROM log_end").fetchone()
+    return int(version)
+
+
+def read_rounds_after(connection: sqlite3.Connection, version: int, limit: int) -> list[LoggedRound]:
+    connection.execute("BEGIN")  # the rounds and the end of the log as of one moment
+    try:
+        rows = connection.execute(
+            "SELECT version, at, body FROM rounds WHERE version > ? ORDER BY version LIMIT ?", (version, max(0, limit))
+        ).fetchall()
+        last = read_last_version(connection)
+    finally:
+        connection.execute("COMMIT")
+    expected = version + 1
+    if last >= expected and limit > 0 and (not rows or rows[0][0] != expected):
+        raise NotFound(f"rounds from version {expected} on were cut by retention; start from the snapshot")
+    return [LoggedRound(*row) for row in rows]
+
+
+def read_snapshot(connection: sqlite3.Connection) -> Snapshot | None:
+    rows = connection.execute(
+        "SELECT snapshot.version, snapshot_parts.body FROM snapshot"
+        " LEFT JOIN snapshot_parts ON snapshot_parts.save = snapshot.save ORDER BY snapshot_parts.part"
+    ).fetchall()
+    if not rows:
+        return None
+    return Snapshot(rows[0][0], b"".join(body for _, body in rows if body is not None))
