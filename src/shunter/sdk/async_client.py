@@ -1,0 +1,246 @@
+"""The async client: `shunter.aio.connect()`. What to say is decided in `calls` and `following`, how in `asynchronous`.
+
+Its blocking twin in `client` has the same names; a test keeps them alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Literal, Unpack, overload
+
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.views import (
+    AttemptView,
+    ClusterInfo,
+    EventView,
+    FollowLine,
+    JobView,
+    NodeStatsView,
+    NodeView,
+    SubmittedJob,
+    TaskView,
+    WhyView,
+)
+from shunter.sdk import calls, following
+from shunter.sdk.asynchronous import Transport
+from shunter.sdk.core import Core, OnRetry
+from shunter.sdk.endpoint import finder
+from shunter.sdk.following import Ended, LogPart
+from shunter.sdk.manifests import Manifest, RunOptions, Source, read_manifest
+from shunter.sdk.patience import PATIENCE_S
+from shunter.sdk.steps import Conversation
+
+
+def connect(
+    url: str | None = None,
+    token: str | None = None,
+    namespace: str = NAMESPACE_DEFAULT,
+    *,
+    patience_s: float = PATIENCE_S,
+    on_retry: OnRetry | None = None,
+) -> Client:
+    """A client of the cluster at `url`, of SHUNTER_URL, or of the local one. Raises NotReachable if there is none.
+
+    `patience_s` is how long an outage is waited out; `on_retry` hears of every failure that is.
+    """
+    find = finder(url, token)
+    find()  # a cluster that is not there is told at once, not by the first call
+    return Client(Transport(find), Core(namespace=namespace, patience_s=patience_s, on_retry=on_retry))
+
+
+class Client:
+    """A cluster, from Python. Use it as a context manager, in one event loop."""
+
+    def __init__(self, transport: Transport, core: Core) -> None:
+        self._transport = transport
+        self._core = core
+        self._perform = transport.perform
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+    async def run(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
+        """Run `command`, `count` times; returns when the job is acknowledged. Acknowledged jobs are never lost."""
+        return Job(self, *await self._perform(calls.run(self._core, command, options)))
+
+    async def run_to_end(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
+        """Run `command` and return when it has ended: one request, the shortest way there."""
+        return self._ended(await self._perform(calls.run_to_end(self._core, command, options)))
+
+    async def submit(self, manifest: Source) -> Job:
+        """Submit one manifest: a mapping, a path, or YAML or JSON text."""
+        return Job(self, *await self._perform(calls.submit(self._core, manifest)))
+
+    async def submit_many(self, manifests: Source | Iterable[Manifest]) -> list[SubmittedJob]:
+        """Submit many manifests in as few requests as their limits allow; each request is taken whole or not at all."""
+        return await self._perform(calls.submit_many(self._core, manifests))
+
+    def submit_and_follow(self, manifest: Source, mode: str = "progress") -> AsyncGenerator[FollowLine, None]:
+        """Submit and follow in one request; `mode` is end, progress or logs (of one-task jobs)."""
+        return self._transport.stream(following.follow_submit(self._core, read_manifest(manifest), mode))
+
+    async def jobs(
+        self,
+        *,
+        states: Iterable[str] = (),
+        labels: Mapping[str, str] | None = None,
+        namespace: str | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[Job]:
+        """Jobs, newest first, read page by page as they are asked for. Namespace `*` means all."""
+        async for view in self._transport.stream(calls.jobs(self._core, namespace, states, labels, limit)):
+            yield Job(self, view)
+
+    async def job(self, name: str) -> Job:
+        """A job by NAME (its newest run), NAME@RUN or id:NUMBER."""
+        return Job(self, await self._perform(calls.job(self._core, name)))
+
+    async def runs(self, name: str, limit: int | None = None) -> AsyncIterator[Job]:
+        """All runs of one name, newest first."""
+        async for view in self._transport.stream(calls.runs(self._core, name, limit)):
+            yield Job(self, view)
+
+    async def why(self, name: str) -> WhyView:
+        """Why a job is in the state it is in."""
+        return await self._perform(calls.why(self._core, name))
+
+    async def nodes(self) -> list[NodeView]:
+        return [node async for node in self._transport.stream(calls.nodes(self._core))]
+
+    async def node(self, name: str) -> NodeView:
+        return await self._perform(calls.node(self._core, name))
+
+    async def node_stats(self, name: str) -> NodeStatsView:
+        """The machine and its running tasks, fresh from the worker."""
+        return await self._perform(calls.node_stats(self._core, name))
+
+    async def label_node(self, name: str, labels: Mapping[str, str | None]) -> NodeView:
+        """Set labels; None takes one away."""
+        return await self._perform(calls.label_node(self._core, name, labels))
+
+    def events(
+        self,
+        *,
+        after: str | None = None,
+        follow: bool = False,
+        namespace: str | None = None,
+        job: str | None = None,
+        limit: int | None = None,
+    ) -> AsyncIterator[EventView]:
+        """The events there are, oldest first; with `follow`, those that come, without end."""
+        if follow:
+            return self._transport.stream(following.follow_events(self._core, namespace, job, after))
+        return self._transport.stream(calls.events(self._core, namespace, job, after, limit))
+
+    async def cluster(self) -> ClusterInfo:
+        return await self._perform(calls.cluster(self._core))
+
+    async def down(self, *, leave_running: bool = False) -> None:
+        """Ask the cluster to stop; returns when it has begun to."""
+        await self._perform(calls.down(self._core, leave_running))
+
+    def _ended(self, ended: Ended) -> Job:
+        return Job(self, ended.view, ended.created, ended.exit_code)
+
+
+class Job:
+    """One run of a job, as last seen; `refresh` and `wait` see anew. `view` has everything that is known of it."""
+
+    def __init__(self, client: Client, view: JobView, created: bool = False, exit_code: int | None = None) -> None:
+        self._client = client
+        self.view = view
+        self.created = created
+        self.exit_code = exit_code
+
+    def __repr__(self) -> str:
+        return f"<Job {self.name}@{self.view.run} {self.state}>"
+
+    @property
+    def name(self) -> str:
+        return self.view.name
+
+    @property
+    def state(self) -> str:
+        return self.view.state
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return self.view.counts
+
+    @property
+    def ended(self) -> bool:
+        return self.state in calls.JOB_ENDS
+
+    async def refresh(self) -> Job:
+        self.view = await self._client._perform(calls.job(self._client._core, self._reference, self.view.namespace))
+        return self
+
+    async def wait(self, timeout: float | None = None) -> Job:
+        """Return when the job has ended; after `timeout` seconds TimeoutError is raised, and the job goes on."""
+        ended = await self._client._perform(self._follow("end", timeout))
+        self.view, self.exit_code = ended.view, ended.exit_code
+        return self
+
+    def follow(self, mode: str = "progress") -> AsyncGenerator[FollowLine, None]:
+        """Lines about the job until it has ended; `mode` is end, progress or logs (of one-task jobs)."""
+        return self._client._transport.stream(self._follow(mode, None))
+
+    async def stop(self, *, index: int | None = None, now: bool = False) -> None:
+        """End the job, or one of its tasks: gracefully, or with `now` at once. Returns when that is under way."""
+        call = calls.stop(self._client._core, self._reference, self.view.namespace, index, now)
+        await self._client._perform(call)
+
+    def tasks(self, *, states: Iterable[str] = (), limit: int | None = None) -> AsyncIterator[TaskView]:
+        """Tasks by index, read page by page as they are asked for."""
+        call = calls.tasks(self._client._core, self._reference, self.view.namespace, states, limit)
+        return self._client._transport.stream(call)
+
+    async def task(self, index: int) -> TaskView:
+        return await self._client._perform(calls.task(self._client._core, self._reference, self.view.namespace, index))
+
+    async def attempts(self, index: int = 0) -> list[AttemptView]:
+        return await self._client._perform(
+            calls.attempts(self._client._core, self._reference, self.view.namespace, index)
+        )
+
+    async def why(self) -> WhyView:
+        return await self._client._perform(calls.why(self._client._core, self._reference, self.view.namespace))
+
+    @overload
+    def logs(
+        self, index: int = 0, stream: str = "stdout", follow: Literal[False] = False, attempt: int | None = None
+    ) -> Awaitable[bytes]: ...
+
+    @overload
+    def logs(
+        self, index: int = 0, stream: str = "stdout", *, follow: Literal[True], attempt: int | None = None
+    ) -> AsyncIterator[bytes]: ...
+
+    def logs(
+        self, index: int = 0, stream: str = "stdout", follow: bool = False, attempt: int | None = None
+    ) -> Awaitable[bytes] | AsyncIterator[bytes]:
+        """What a task wrote to `stream` (stdout or stderr); with `follow` in pieces, as it is written, to its end."""
+        part = LogPart(self._reference, self.view.namespace, index, stream, attempt)
+        if follow:
+            return self._client._transport.stream(following.follow_log(self._client._core, part))
+        return self._whole_log(part)
+
+    async def _whole_log(self, part: LogPart) -> bytes:
+        pieces = self._client._transport.stream(following.read_log(self._client._core, part))
+        return b"".join([piece async for piece in pieces])
+
+    @property
+    def _reference(self) -> str:
+        return f"id:{self.view.id}"
+
+    def _follow(self, mode: str, timeout_s: float | None) -> Conversation[Ended]:
+        return following.follow_job(self._client._core, self._reference, self.view.namespace, mode, timeout_s)

@@ -1,0 +1,165 @@
+"""The async transport: keep-alive connections over asyncio streams, which carry out the core's conversations.
+
+For one event loop; conversations run beside one another, each on a connection of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from typing import Any, TypeVar
+
+from shunter.sdk.endpoint import Endpoint, Finder
+from shunter.sdk.errors import ConnectionLost, NotReachable
+from shunter.sdk.http1 import Answer, encode_request
+from shunter.sdk.sockets import CONNECT_TIMEOUT_S, IDLE_MAX, RECEIVE_MAX_BYTES, refusal, tune
+from shunter.sdk.steps import Conversation, Dialogue, Emit, Pause, Read, Response, Send, Step
+
+T = TypeVar("T")
+
+
+class Transport:
+    """Carries out conversations; `perform` for the result alone, `stream` for the items on the way."""
+
+    def __init__(self, find: Finder) -> None:
+        self._find = find
+        self._idle: list[Connection] = []
+
+    async def perform(self, conversation: Conversation[T]) -> T:
+        dialogue = Dialogue(conversation)
+        async for _ in self._carry_out(dialogue):
+            pass
+        return dialogue.result
+
+    def stream(self, conversation: Conversation[Any]) -> AsyncGenerator[Any, None]:
+        return self._carry_out(Dialogue(conversation))
+
+    async def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    async def take_connection(self) -> Connection:
+        """An idle connection that is still open, or a new one. Raises NotReachable."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.open:
+                return connection
+            connection.close()
+        return await open_connection(self._find())
+
+    def give_back(self, connection: Connection) -> None:
+        if len(self._idle) < IDLE_MAX:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    async def _carry_out(self, dialogue: Dialogue[Any]) -> AsyncGenerator[Any, None]:
+        line = _Line(self)
+        try:
+            while (step := dialogue.step) is not None:
+                if isinstance(step, Emit):
+                    yield step.item
+                    dialogue.answer(None)
+                    continue
+                try:
+                    reply = await line.carry_out(step)
+                except (ConnectionLost, NotReachable, TimeoutError) as error:
+                    dialogue.fail(error)
+                else:
+                    dialogue.answer(reply)
+        finally:
+            line.let_go()
+
+
+class _Line:
+    """The connection of one conversation: taken at the first send, given back when its answer is complete."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._connection: Connection | None = None
+        self._answer: Answer | None = None
+
+    async def carry_out(self, step: Step) -> Any:
+        if isinstance(step, Send):
+            return await self._send(step)
+        if isinstance(step, Read):
+            return await self._read(step.timeout_s)
+        assert isinstance(step, Pause)
+        return await asyncio.sleep(step.seconds)
+
+    async def _send(self, step: Send) -> Response:
+        self.let_go()
+        self._connection = await self._transport.take_connection()
+        self._answer = answer = Answer()
+        await self._connection.send(encode_request(self._connection.endpoint, step.request))
+        while answer.status is None:
+            answer.feed(await self._connection.receive(step.timeout_s))
+        response = Response(answer.status, answer.headers)
+        if not step.stream or answer.status >= 400:
+            while not answer.complete:
+                answer.feed(await self._connection.receive(step.timeout_s))
+            response.body = answer.take()
+            self.let_go()
+        return response
+
+    async def _read(self, timeout_s: float | None) -> bytes:
+        assert self._connection is not None and self._answer is not None
+        while not (data := self._answer.take()) and not self._answer.complete:
+            self._answer.feed(await self._connection.receive(timeout_s))
+        return data
+
+    def let_go(self) -> None:
+        if self._connection is None:
+            return
+        if self._answer is not None and self._answer.reusable:
+            self._transport.give_back(self._connection)
+        else:
+            self._connection.close()
+        self._connection = self._answer = None
+
+
+class Connection:
+    """One connection to the cluster. Errors of the network come out as ConnectionLost."""
+
+    def __init__(self, endpoint: Endpoint, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.endpoint = endpoint
+        self._reader = reader
+        self._writer = writer
+
+    @property
+    def open(self) -> bool:
+        return not self._reader.at_eof() and not self._writer.is_closing()
+
+    async def send(self, data: bytes) -> None:
+        try:
+            self._writer.write(data)
+            await self._writer.drain()
+        except OSError as error:
+            raise ConnectionLost(f"the connection to {self.endpoint.url} broke: {error}") from error
+
+    async def receive(self, timeout_s: float | None) -> bytes:
+        """Raises TimeoutError when nothing came in that time."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._reader.read(RECEIVE_MAX_BYTES)
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise ConnectionLost(f"the connection to {self.endpoint.url} broke: {error}") from error
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+async def open_connection(endpoint: Endpoint) -> Connection:
+    """A new connection. Raises NotReachable."""
+    try:
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            reader, writer = await asyncio.open_connection(endpoint.host, endpoint.port, ssl=endpoint.tls or None)
+    except OSError as error:
+        raise NotReachable(refusal(endpoint, error)) from error
+    connected: socket.socket | None = writer.get_extra_info("socket")
+    if connected is not None:
+        tune(connected)
+    return Connection(endpoint, reader, writer)

@@ -1,0 +1,183 @@
+"""The blocking transport: keep-alive connections over plain sockets, which carry out the core's conversations.
+
+Safe to use from several threads: a conversation takes a connection out of the idle ones for as long as it lasts.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import time
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import Any, TypeVar
+
+from shunter.sdk.endpoint import Endpoint, Finder
+from shunter.sdk.errors import ConnectionLost, NotReachable
+from shunter.sdk.http1 import Answer, encode_request
+from shunter.sdk.sockets import CONNECT_TIMEOUT_S, IDLE_MAX, RECEIVE_MAX_BYTES, refusal, tune
+from shunter.sdk.steps import Conversation, Dialogue, Emit, Pause, Read, Response, Send, Step
+
+T = TypeVar("T")
+
+
+class Transport:
+    """Carries out conversations; `perform` for the result alone, `stream` for the items on the way."""
+
+    def __init__(self, find: Finder, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._find = find
+        self._sleep = sleep
+        self._idle: list[Connection] = []
+
+    def perform(self, conversation: Conversation[T]) -> T:
+        streamed = self.stream(conversation)
+        while True:
+            try:
+                next(streamed)
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+
+    def stream(self, conversation: Conversation[T]) -> Generator[Any, None, T]:
+        dialogue = Dialogue(conversation)
+        with _Line(self) as line:
+            while (step := dialogue.step) is not None:
+                if isinstance(step, Emit):
+                    yield step.item
+                    dialogue.answer(None)
+                    continue
+                try:
+                    reply = line.carry_out(step)
+                except (ConnectionLost, NotReachable, TimeoutError) as error:
+                    dialogue.fail(error)
+                else:
+                    dialogue.answer(reply)
+        return dialogue.result
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def take_connection(self) -> Connection:
+        """An idle connection that is still open, or a new one. Raises NotReachable."""
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:  # asked this way, because another thread may have taken the last one
+                return Connection(self._find())
+            if connection.open_and_silent():
+                return connection
+            connection.close()
+
+    def give_back(self, connection: Connection) -> None:
+        if len(self._idle) < IDLE_MAX:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    def pause(self, seconds: float) -> None:
+        if seconds > 0:
+            self._sleep(seconds)
+
+
+class _Line:
+    """The connection of one conversation: taken at the first send, given back when its answer is complete."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self._connection: Connection | None = None
+        self._answer: Answer | None = None
+
+    def __enter__(self) -> _Line:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._let_go()
+
+    def carry_out(self, step: Step) -> Any:
+        if isinstance(step, Send):
+            return self._send(step)
+        if isinstance(step, Read):
+            return self._read(step.timeout_s)
+        assert isinstance(step, Pause)
+        return self._transport.pause(step.seconds)
+
+    def _send(self, step: Send) -> Response:
+        self._let_go()
+        self._connection = self._transport.take_connection()
+        self._answer = answer = Answer()
+        self._connection.send(encode_request(self._connection.endpoint, step.request))
+        while answer.status is None:
+            answer.feed(self._connection.receive(step.timeout_s))
+        response = Response(answer.status, answer.headers)
+        if not step.stream or answer.status >= 400:
+            while not answer.complete:
+                answer.feed(self._connection.receive(step.timeout_s))
+            response.body = answer.take()
+            self._let_go()
+        return response
+
+    def _read(self, timeout_s: float | None) -> bytes:
+        assert self._connection is not None and self._answer is not None
+        while not (data := self._answer.take()) and not self._answer.complete:
+            self._answer.feed(self._connection.receive(timeout_s))
+        return data
+
+    def _let_go(self) -> None:
+        if self._connection is None:
+            return
+        if self._answer is not None and self._answer.reusable:
+            self._transport.give_back(self._connection)
+        else:
+            self._connection.close()
+        self._connection = self._answer = None
+
+
+class Connection:
+    """One socket to the cluster. Errors of the network come out as NotReachable or ConnectionLost."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        try:
+            self._socket = _connect(endpoint)
+        except OSError as error:
+            raise NotReachable(refusal(endpoint, error)) from error
+
+    def send(self, data: bytes) -> None:
+        try:
+            self._socket.settimeout(CONNECT_TIMEOUT_S)
+            self._socket.sendall(data)
+        except OSError as error:
+            raise ConnectionLost(f"the connection to {self.endpoint.url} broke: {error}") from error
+
+    def receive(self, timeout_s: float | None) -> bytes:
+        """Raises TimeoutError when nothing came in that time."""
+        try:
+            self._socket.settimeout(timeout_s)
+            return self._socket.recv(RECEIVE_MAX_BYTES)
+        except TimeoutError:
+            raise
+        except OSError as error:
+            raise ConnectionLost(f"the connection to {self.endpoint.url} broke: {error}") from error
+
+    def open_and_silent(self) -> bool:
+        """An idle connection with something to read has been closed by the other side."""
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return not poll.poll(0)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _connect(endpoint: Endpoint) -> socket.socket:
+    # As bytes, because a host given as text loads the codec for international names: 5 ms of a command's start.
+    host = endpoint.host.encode() if endpoint.host.isascii() else endpoint.host
+    connected = socket.create_connection((host, endpoint.port), CONNECT_TIMEOUT_S)  # type: ignore[arg-type]
+    tune(connected)
+    if not endpoint.tls:
+        return connected
+    import ssl
+
+    return ssl.create_default_context().wrap_socket(connected, server_hostname=endpoint.host)

@@ -1,0 +1,133 @@
+"""What a client can be asked, call by call, as conversations: both clients take their meaning from here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from shunter.model.lifecycles import JOB
+from shunter.model.views import (
+    AttemptPage,
+    AttemptView,
+    ClusterInfo,
+    EventPage,
+    JobPage,
+    JobView,
+    NodePage,
+    NodeStatsView,
+    NodeView,
+    SubmittedJob,
+    TaskPage,
+    TaskView,
+    WhyView,
+)
+from shunter.sdk import requests
+from shunter.sdk.core import Core
+from shunter.sdk.following import Ended, follow_submit
+from shunter.sdk.manifests import Manifest, Source, job_manifest, read_manifest, read_manifests
+from shunter.sdk.steps import Conversation, Request
+
+JOB_ENDS = frozenset(state.word for state in JOB.ends)
+NAME_END_LETTERS = 10
+
+
+def run_manifest(core: Core, command: Sequence[str], options: Mapping[str, Any]) -> Manifest:
+    return job_manifest(command, core.new_key()[:NAME_END_LETTERS], options)
+
+
+def run(core: Core, command: Sequence[str], options: Mapping[str, Any]) -> Conversation[tuple[JobView, bool]]:
+    return core.submit(run_manifest(core, command, options))
+
+
+def run_to_end(core: Core, command: Sequence[str], options: Mapping[str, Any]) -> Conversation[Ended]:
+    return follow_submit(core, run_manifest(core, command, options), "end")
+
+
+def submit(core: Core, source: Source) -> Conversation[tuple[JobView, bool]]:
+    return core.submit(read_manifest(source))
+
+
+def submit_many(core: Core, sources: Source | Iterable[Manifest]) -> Conversation[list[SubmittedJob]]:
+    if isinstance(sources, Mapping | str | Path):
+        return core.submit_many(read_manifests(sources))
+    return core.submit_many(sources)
+
+
+def jobs(
+    core: Core, namespace: str | None, states: Iterable[str], labels: Mapping[str, str] | None, limit: int | None
+) -> Conversation[int]:
+    """Emits JobViews, newest first."""
+    page = partial(requests.jobs, namespace or core.namespace, tuple(states), labels or {})
+    return core.pages(page, JobPage, requests.JOB_PAGE_MAX, limit)
+
+
+def job(core: Core, reference: str, namespace: str | None = None) -> Conversation[JobView]:
+    return core.ask(requests.job(reference, namespace or core.namespace), JobView)
+
+
+def runs(core: Core, reference: str, limit: int | None) -> Conversation[int]:
+    """Emits JobViews of one name, newest first."""
+    return core.pages(partial(requests.runs, reference, core.namespace), JobPage, requests.JOB_PAGE_MAX, limit)
+
+
+def stop(core: Core, reference: str, namespace: str | None, index: int | None, now: bool) -> Conversation[None]:
+    return core.tell(requests.stop(reference, namespace or core.namespace, index, now))
+
+
+def tasks(
+    core: Core, reference: str, namespace: str | None, states: Iterable[str], limit: int | None
+) -> Conversation[int]:
+    """Emits TaskViews by index."""
+    page = partial(requests.tasks, reference, namespace or core.namespace, tuple(states))
+    return core.pages(page, TaskPage, requests.TASK_PAGE_MAX, limit)
+
+
+def task(core: Core, reference: str, namespace: str | None, index: int) -> Conversation[TaskView]:
+    return core.ask(requests.task(reference, namespace or core.namespace, index), TaskView)
+
+
+def attempts(core: Core, reference: str, namespace: str | None, index: int) -> Conversation[list[AttemptView]]:
+    page = yield from core.ask(requests.attempts(reference, namespace or core.namespace, index), AttemptPage)
+    return page.items
+
+
+def why(core: Core, reference: str, namespace: str | None = None) -> Conversation[WhyView]:
+    return core.ask(requests.why(reference, namespace or core.namespace), WhyView)
+
+
+def nodes(core: Core) -> Conversation[int]:
+    """Emits NodeViews by name."""
+    return core.pages(requests.nodes, NodePage, requests.NODE_PAGE_MAX, None)
+
+
+def node(core: Core, name: str) -> Conversation[NodeView]:
+    return core.ask(requests.node(name), NodeView)
+
+
+def node_stats(core: Core, name: str) -> Conversation[NodeStatsView]:
+    return core.ask(requests.node_stats(name), NodeStatsView)
+
+
+def label_node(core: Core, name: str, labels: Mapping[str, str | None]) -> Conversation[NodeView]:
+    return core.ask(requests.label_node(name, labels), NodeView)
+
+
+def events(
+    core: Core, namespace: str | None, job_name: str | None, after: str | None, limit: int | None
+) -> Conversation[int]:
+    """Emits the EventViews that are there."""
+
+    def page(size: int, cursor: str | None) -> Request:
+        return requests.events(namespace, job_name, size, cursor or after)
+
+    return core.pages(page, EventPage, requests.EVENT_PAGE_MAX, limit)
+
+
+def cluster(core: Core) -> Conversation[ClusterInfo]:
+    return core.ask(requests.cluster(), ClusterInfo)
+
+
+def down(core: Core, leave_running: bool) -> Conversation[None]:
+    return core.tell(requests.down(leave_running))

@@ -1,0 +1,154 @@
+"""The client without I/O: what to send, when to send it again, and what the answers mean.
+
+Every method is a conversation (see `steps`), carried out by the blocking or the async transport.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.views import JobView, SubmittedJob, SubmittedJobs
+from shunter.sdk import requests
+from shunter.sdk.answers import decode, error_of
+from shunter.sdk.errors import ConnectionLost, Invalid, NotReachable, Problem, ShunterError
+from shunter.sdk.patience import PATIENCE_S, Deadline, Patience
+from shunter.sdk.steps import Conversation, Emit, Pause, Request, Response, Send
+
+T = TypeVar("T")
+
+ANSWER_TIMEOUT_S = 60.0
+BATCH_MAX_BYTES = requests.BULK_BODY_MAX_BYTES // 2  # far enough below the limit for the framing around the items
+
+OnRetry = Callable[[ShunterError, float], None]
+NextPage = Callable[[int, str | None], Request]
+
+
+class Page(Protocol):
+    """What every page of a list has."""
+
+    @property
+    def items(self) -> list[Any]: ...
+
+    @property
+    def next(self) -> str | None: ...
+
+
+def new_key() -> str:
+    """Twenty random letters and digits: an idempotency key, or the end of a name."""
+    return base64.b32encode(os.urandom(15)).decode().lower()[:20]
+
+
+@dataclass(slots=True)
+class Core:
+    """What both clients share. `on_retry` hears of every failure that is waited out, with the seconds to wait."""
+
+    namespace: str = NAMESPACE_DEFAULT
+    patience_s: float = PATIENCE_S
+    on_retry: OnRetry | None = None
+    clock: Callable[[], float] = time.monotonic
+    random: Callable[[], float] = random.random
+    new_key: Callable[[], str] = new_key
+    reached: bool = field(default=False, init=False)
+
+    def ask(self, request: Request, shape: type[T]) -> Conversation[T]:
+        """The answer to a request, typed."""
+        response = yield from self.exchange(request)
+        return decode(response.body, shape)
+
+    def tell(self, request: Request) -> Conversation[None]:
+        """A request whose answer says nothing more than that it was carried out."""
+        yield from self.exchange(request)
+
+    def submit(self, manifest: Mapping[str, Any]) -> Conversation[tuple[JobView, bool]]:
+        """The job once it is committed, and whether this call created it."""
+        response = yield from self.exchange(requests.submit(manifest, self.namespace, self.new_key()))
+        return decode(response.body, JobView), response.status == 201
+
+    def submit_many(self, manifests: Iterable[Mapping[str, Any]]) -> Conversation[list[SubmittedJob]]:
+        """Many jobs in few requests; each request is taken whole or not at all."""
+        submitted: list[SubmittedJob] = []
+        for items in _batches(manifests):
+            request = requests.submit_bulk(items, self.namespace, self.new_key())
+            answer = yield from self.ask(request, SubmittedJobs)
+            submitted += answer.items
+        return submitted
+
+    def pages(self, next_page: NextPage, shape: type[Page], page_max: int, limit: int | None) -> Conversation[int]:
+        """Emits the items of a list, page by page, up to `limit`; comes to the number of items emitted."""
+        cursor: str | None = None
+        emitted = 0
+        while limit is None or emitted < limit:
+            size = page_max if limit is None else min(page_max, limit - emitted)
+            page = yield from self.ask(next_page(size, cursor), shape)
+            for item in page.items:
+                yield Emit(item)
+            emitted += len(page.items)
+            cursor = page.next
+            if cursor is None:
+                break
+        return emitted
+
+    def exchange(
+        self,
+        request: Request,
+        *,
+        stream: bool = False,
+        patience: Patience | None = None,
+        deadline: Deadline | None = None,
+    ) -> Conversation[Response]:
+        """An answer below 400. Lost connections, 429 and 503 are waited out: whatever is sent may be repeated safely,
+        because submits carry a key and the rest says what shall be, not what shall change."""
+        patience = patience or self.patience()
+        deadline = deadline or Deadline(self.clock)
+        while True:
+            timeout_s = deadline.left_s(ANSWER_TIMEOUT_S)
+            try:
+                response: Response = yield Send(request, stream, timeout_s)
+            except (ConnectionLost, NotReachable) as error:
+                failure: ShunterError = error
+            except TimeoutError:
+                failure = ConnectionLost(f"the cluster did not answer within {timeout_s:.0f} s")
+            else:
+                self.reached = True
+                if response.status < 400:
+                    return response
+                failure = error_of(response)
+            if not request.repeatable:
+                raise failure
+            yield from self.wait_out(failure, patience, deadline)
+
+    def wait_out(self, failure: ShunterError, patience: Patience, deadline: Deadline) -> Conversation[None]:
+        """Pause until the next try is due; raises the failure when there is none."""
+        delay_s = deadline.left_s(patience.delay_s(failure, self.reached)) or 0.0
+        if self.on_retry is not None and delay_s > 0:
+            self.on_retry(failure, delay_s)
+        yield Pause(delay_s)
+
+    def patience(self) -> Patience:
+        return Patience(self.clock, self.random, self.patience_s)
+
+
+def _batches(manifests: Iterable[Mapping[str, Any]]) -> Iterator[list[bytes]]:
+    """Encoded manifests in groups that one bulk request may hold."""
+    batch: list[bytes] = []
+    size_bytes = 0
+    for number, manifest in enumerate(manifests):
+        item = msgspec.json.encode(manifest)
+        if len(item) > BATCH_MAX_BYTES:
+            raise Invalid([Problem(f"items[{number}]", f"is larger than {BATCH_MAX_BYTES} bytes")])
+        if len(batch) == requests.BULK_ITEMS_MAX or (batch and size_bytes + len(item) > BATCH_MAX_BYTES):
+            yield batch
+            batch, size_bytes = [], 0
+        batch.append(item)
+        size_bytes += len(item) + 1
+    if batch:
+        yield batch

@@ -1,0 +1,91 @@
+"""Where the cluster is and which token opens it: given, from the environment, or from the local cluster's home.
+
+Transports ask again for every new connection, because a restarted local cluster may listen on another port.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from shunter.sdk.errors import Invalid, NotReachable, Problem
+
+NO_CLUSTER = "no cluster is running here; start one with: shunter up --detach"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One address of a cluster's API. `prefix` is a path in front of `/api/v1`, for clusters behind a proxy."""
+
+    host: str
+    port: int
+    token: str
+    tls: bool = False
+    prefix: str = ""
+    local: bool = False
+
+    @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'https' if self.tls else 'http'}://{host}:{self.port}{self.prefix}"
+
+
+Finder = Callable[[], Endpoint]
+
+
+def finder(url: str | None, token: str | None, environment: Mapping[str, str] = os.environ) -> Finder:
+    """How to find the endpoint: an address given here or in SHUNTER_URL stays fixed, else the local home is read."""
+    home = home_folder(environment)
+    url = url or environment.get("SHUNTER_URL")
+    token = token or environment.get("SHUNTER_TOKEN")
+    if url:
+        fixed = parse_url(url, token if token is not None else _local_token(home) or "")
+        return lambda: fixed
+    return lambda: local_endpoint(home, token)
+
+
+def home_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """The folder of the local cluster: SHUNTER_HOME, or `shunter` in the XDG state folder."""
+    if home := environment.get("SHUNTER_HOME"):
+        return Path(home)
+    state = environment.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "shunter"
+
+
+def local_endpoint(home: Path, token: str | None = None) -> Endpoint:
+    """The cluster that runs in this home. Raises NotReachable when none does."""
+    try:
+        description = json.loads((home / "cluster.json").read_text())
+        url = description["url"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise NotReachable(NO_CLUSTER) from error
+    endpoint = parse_url(url, token if token is not None else _local_token(home) or "")
+    return Endpoint(endpoint.host, endpoint.port, endpoint.token, endpoint.tls, endpoint.prefix, local=True)
+
+
+def parse_url(url: str, token: str) -> Endpoint:
+    """An endpoint from `http://HOST:PORT[/prefix]`. Raises Invalid."""
+    problem = Problem("url", "is not an address of a cluster", url, "write it as http://HOST:PORT")
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        port = parts.port
+    except ValueError as error:
+        raise Invalid([problem]) from error
+    if parts.scheme not in ("http", "https") or not parts.hostname or not url.isprintable() or " " in url:
+        raise Invalid([problem])
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise Invalid([Problem("token", "holds characters that no token has", fix="check SHUNTER_TOKEN")])
+    tls = parts.scheme == "https"
+    prefix = parts.path.rstrip("/").removesuffix("/api/v1")
+    return Endpoint(parts.hostname, port or (443 if tls else 80), token, tls, prefix)
+
+
+def _local_token(home: Path) -> str | None:
+    try:
+        return (home / "token").read_text().strip()
+    except OSError:
+        return None

@@ -1,0 +1,144 @@
+"""HTTP/1.1 without I/O: a request as bytes, an answer from bytes. Both transports use it.
+
+It speaks what a cluster's API sends: bodies by length, in chunks, or until the connection ends; no compression, no
+pipelining. A general client costs several times its latency and a tenth of a second at import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shunter.sdk.endpoint import Endpoint
+from shunter.sdk.errors import AnswerNotUnderstood, ConnectionLost
+from shunter.sdk.steps import Request
+
+BASE_PATH = "/api/v1"
+HEAD_MAX_BYTES = 64 * 2**10
+CHUNK_LINE_MAX_BYTES = 1024
+STREAM_ENDED_EARLY = "the cluster closed the connection before its answer was complete"
+
+
+def encode_request(endpoint: Endpoint, request: Request) -> bytes:
+    """The bytes of a request, authorised by the endpoint's token."""
+    host = f"[{endpoint.host}]" if ":" in endpoint.host else endpoint.host
+    lines = [
+        f"{request.method} {endpoint.prefix}{BASE_PATH}{request.path} HTTP/1.1",
+        f"Host: {host}:{endpoint.port}",
+        f"Authorization: Bearer {endpoint.token}",
+    ]
+    lines += [f"{name}: {value}" for name, value in request.headers]
+    if request.body is not None:
+        lines.append(f"Content-Length: {len(request.body)}")
+    return "\r\n".join([*lines, "", ""]).encode("latin-1") + (request.body or b"")
+
+
+class Answer:
+    """One answer as it comes in: `feed` it what the socket gave; `status` is None until the head is complete."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self.complete = False
+        self._buffer = bytearray()
+        self._ready = bytearray()
+        self._left: int | None = None  # of the body or of the present chunk; None: until the connection ends
+        self._chunked = False
+        self._trailer = False
+
+    @property
+    def reusable(self) -> bool:
+        """Whether the connection may carry another request now."""
+        return self.complete and not self._buffer and self.headers.get("connection", "").lower() != "close"
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes in; b"" says that the other side closed the connection."""
+        if not data:
+            self._closed()
+            return
+        self._buffer += data
+        if self.status is None:
+            self._read_head()
+        if self.status is not None:
+            self._read_body()
+
+    def take(self) -> bytes:
+        """The part of the body that came in since the last call."""
+        taken = bytes(self._ready)
+        self._ready.clear()
+        return taken
+
+    def _closed(self) -> None:
+        if self.status is None or self._chunked or self._left is not None:
+            raise ConnectionLost(STREAM_ENDED_EARLY)
+        self.complete = True
+        self.headers = {**self.headers, "connection": "close"}
+
+    def _read_head(self) -> None:
+        end = self._buffer.find(b"\r\n\r\n")
+        if end < 0:
+            if len(self._buffer) > HEAD_MAX_BYTES:
+                raise AnswerNotUnderstood(f"the head of the answer is longer than {HEAD_MAX_BYTES} bytes")
+            return
+        first, *lines = self._buffer[:end].decode("latin-1").split("\r\n")
+        del self._buffer[: end + 4]
+        status = _status(first)
+        if status < 200:  # 100 Continue and its like announce the real head
+            self._read_head()
+            return
+        self.headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        self._chunked = self.headers.get("transfer-encoding", "").lower() == "chunked"
+        if self._chunked or status in (204, 304):
+            self._left = 0
+        elif (length := self.headers.get("content-length")) is not None:
+            self._left = _whole_number(length, 10)
+        self.status = status
+        self.complete = not self._chunked and self._left == 0
+
+    def _read_body(self) -> None:
+        while self._buffer and not self.complete:
+            if self._chunked and self._left == 0:
+                if not self._read_chunk_line():
+                    return
+            else:
+                self._read_data()
+
+    def _read_data(self) -> None:
+        size = len(self._buffer) if self._left is None else min(self._left, len(self._buffer))
+        self._ready += self._buffer[:size]
+        del self._buffer[:size]
+        if self._left is not None:
+            self._left -= size
+            self.complete = self._left == 0 and not self._chunked
+
+    def _read_chunk_line(self) -> bool:
+        """One line of framing: a chunk's size, the empty line after its data, a trailer. False: it is not all here."""
+        end = self._buffer.find(b"\r\n")
+        if end < 0:
+            if len(self._buffer) > CHUNK_LINE_MAX_BYTES:
+                raise AnswerNotUnderstood("the answer is not framed as HTTP asks")
+            return False
+        line = self._buffer[:end].decode("latin-1")
+        del self._buffer[: end + 2]
+        if self._trailer:
+            self.complete = not line
+        elif line:
+            self._left = _whole_number(line.partition(";")[0].strip(), 16)
+            self._trailer = self._left == 0
+        return True
+
+
+def _status(line: str) -> int:
+    words = line.split(" ", 2)
+    if len(words) < 2 or not words[0].startswith("HTTP/1.") or not words[1].isdigit():
+        raise AnswerNotUnderstood(f"this is not an HTTP server: it answered {line[:60]!r}")
+    return int(words[1])
+
+
+def _whole_number(text: str, base: int) -> int:
+    try:
+        number = int(text, base)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise AnswerNotUnderstood(f"the answer is not framed as HTTP asks: length {text[:20]!r}")
+    return number

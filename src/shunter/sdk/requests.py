@@ -1,0 +1,126 @@
+"""Every REST call as a value: method, quoted path with its query, headers, JSON body. Pure; called by the core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from shunter.sdk.steps import Request
+
+JSON = ("Content-Type", "application/json")
+BULK_ITEMS_MAX = 20_000
+BULK_BODY_MAX_BYTES = 32 * 2**20
+JOB_PAGE_MAX = 1_000
+TASK_PAGE_MAX = 10_000
+NODE_PAGE_MAX = 1_000
+EVENT_PAGE_MAX = 1_000
+
+Query = Iterable[tuple[str, object]]
+
+
+def cluster() -> Request:
+    return Request("GET", "/cluster")
+
+
+def down(leave_running: bool) -> Request:
+    body = msgspec.json.encode({"leave_running": leave_running})
+    return Request("POST", "/cluster/down", (JSON,), body, repeatable=False)
+
+
+def submit(manifest: Mapping[str, Any], namespace: str, key: str, follow: str | None = None) -> Request:
+    """`follow` (end, progress, logs) makes the answer a stream of lines instead of the job."""
+    path = _path("/jobs", [("namespace", namespace), ("follow", follow)])
+    return Request("POST", path, (JSON, ("Idempotency-Key", key)), msgspec.json.encode(manifest))
+
+
+def submit_bulk(items: list[bytes], namespace: str, key: str) -> Request:
+    """`items` are manifests that are JSON already."""
+    body = b'{"items":[' + b",".join(items) + b"]}"
+    return Request("POST", _path("/bulk/jobs", [("namespace", namespace)]), (JSON, ("Idempotency-Key", key)), body)
+
+
+def jobs(namespace: str, states: Iterable[str], labels: Mapping[str, str], limit: int, after: str | None) -> Request:
+    filters = [("state", state) for state in states]
+    filters += [("label", f"{name}={value}") for name, value in labels.items()]
+    return Request("GET", _path("/jobs", [("namespace", namespace), *filters, ("limit", limit), ("after", after)]))
+
+
+def job(reference: str, namespace: str) -> Request:
+    return Request("GET", _job_path(reference, "", namespace))
+
+
+def stop(reference: str, namespace: str, index: int | None, now: bool) -> Request:
+    below = "" if index is None else f"/tasks/{index}"
+    return Request("DELETE", _job_path(reference, below, namespace, [("now", now or None)]))
+
+
+def follow(reference: str, namespace: str, mode: str) -> Request:
+    return Request("GET", _job_path(reference, "/follow", namespace, [("mode", mode)]))
+
+
+def tasks(reference: str, namespace: str, states: Iterable[str], limit: int, after: str | None) -> Request:
+    query = [*(("state", state) for state in states), ("limit", limit), ("after", after)]
+    return Request("GET", _job_path(reference, "/tasks", namespace, query))
+
+
+def task(reference: str, namespace: str, index: int) -> Request:
+    return Request("GET", _job_path(reference, f"/tasks/{index}", namespace))
+
+
+def attempts(reference: str, namespace: str, index: int) -> Request:
+    return Request("GET", _job_path(reference, f"/tasks/{index}/attempts", namespace))
+
+
+def logs(reference: str, namespace: str, index: int, query: Query) -> Request:
+    return Request("GET", _job_path(reference, f"/tasks/{index}/logs", namespace, query))
+
+
+def why(reference: str, namespace: str) -> Request:
+    return Request("GET", _job_path(reference, "/why", namespace))
+
+
+def runs(reference: str, namespace: str, limit: int, after: str | None) -> Request:
+    return Request("GET", _job_path(reference, "/runs", namespace, [("limit", limit), ("after", after)]))
+
+
+def nodes(limit: int, after: str | None) -> Request:
+    return Request("GET", _path("/nodes", [("limit", limit), ("after", after)]))
+
+
+def node(name: str) -> Request:
+    return Request("GET", f"/nodes/{quote(name, safe='')}")
+
+
+def node_stats(name: str) -> Request:
+    return Request("GET", f"/nodes/{quote(name, safe='')}/stats")
+
+
+def label_node(name: str, labels: Mapping[str, str | None]) -> Request:
+    body = msgspec.json.encode({"labels": dict(labels)})
+    return Request("PATCH", f"/nodes/{quote(name, safe='')}", (JSON,), body)
+
+
+def events(namespace: str | None, job_name: str | None, limit: int, after: str | None) -> Request:
+    query = [("namespace", namespace), ("job", job_name), ("limit", limit), ("after", after)]
+    return Request("GET", _path("/events", query))
+
+
+def follow_events(namespace: str | None, job_name: str | None, after: str | None) -> Request:
+    query = [("namespace", namespace), ("job", job_name), ("after", after), ("follow", True)]
+    return Request("GET", _path("/events", query), (("Accept", "text/event-stream"),))
+
+
+def _job_path(reference: str, below: str, namespace: str, query: Query = ()) -> str:
+    return _path(f"/jobs/{quote(reference, safe='@:')}{below}", [("namespace", namespace), *query])
+
+
+def _path(path: str, query: Query) -> str:
+    given = [(name, _word(value)) for name, value in query if value is not None]
+    return f"{path}?{urlencode(given)}" if given else path
+
+
+def _word(value: object) -> str:
+    return "true" if value is True else "false" if value is False else str(value)
