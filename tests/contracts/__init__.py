@@ -1,0 +1,5 @@
+"""Contracts: one suite of claims for each port, run against every adapter."""
+
+import pytest
+
+pytest.register_assert_rewrite(f"{__name__}.store")

@@ -1,0 +1,15 @@
+"""The in-memory store keeps the contract of every store."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.adapters.memory.store import MemoryStore
+
+from .store import CONTRACT, Claim, check
+
+
+@pytest.mark.parametrize("claim", CONTRACT)
+async def test_memory_store(claim: Claim) -> None:
+    shared = MemoryStore()
+    await check(claim, lambda: shared)
