@@ -1,0 +1,71 @@
+"""What the pages say of this repository is true: links lead somewhere, make targets exist, locks name no registry."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("*.md", "docs/**/*.md", "benchmarks/*.md", "proto/**/*.md")
+PAGES = sorted(page for pattern in FOLDERS for page in ROOT.glob(pattern))
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+@each_page
+def test_every_relative_link_leads_to_a_file(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+    inner = [link for link in links if "://" not in link]
+    assert [link for link in inner if not (page.parent / link).exists()] == []
+
+
+@each_page
+def test_every_make_target_that_is_named_exists(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:^|`)make ([a-z-]+)", text, flags=re.MULTILINE))
+    assert named <= make_targets()
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
+
+
+def test_make_alone_lists_every_target() -> None:
+    listed = subprocess.run(
+        ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert {line.split()[0] for line in listed.splitlines()} == make_targets()
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    numbers = [int(page.name[:4]) for page in sorted((ROOT / "docs" / "adr").glob("*.md"))]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-bench.lock"])
+def test_a_lock_pins_everything_by_hash_and_names_no_registry(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    entries = re.findall(r"^(\S+)==\S+.*\\\n(?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+", text, flags=re.MULTILINE)
+    assert len(entries) == len(re.findall(r"^[a-z]", text, flags=re.MULTILINE)) > 0
+    assert "://" not in text
+    assert "index-url" not in text
+
+
+def test_every_dependency_is_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    groups = project["dependency-groups"]
+    everyday = project["project"]["dependencies"] + groups["dev"]
+    assert names(everyday) <= locked("requirements.lock")
+    assert names(groups["bench"]) <= locked("requirements-bench.lock")
+    assert not names(groups["bench"]) & locked("requirements.lock"), "peers are not part of the everyday set-up"
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower() for requirement in requirements}
+
+
+def locked(name: str) -> set[str]:
+    return set(re.findall(r"^([a-z0-9._-]+)==", (ROOT / name).read_text(encoding="utf-8"), flags=re.MULTILINE))
