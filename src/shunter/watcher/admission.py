@@ -1,0 +1,50 @@
+"""What is wrong with a Hello, if anything. Pure; asked by the watcher before the engine is."""
+
+from __future__ import annotations
+
+import re
+
+from shunter.model.messages import PROTOCOL_VERSION, Hello, Refused
+from shunter.model.refusals import Code, refuse
+from shunter.model.resources import AMOUNT_MAX
+
+NAME_PATTERN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
+RESOURCES_MAX = 64
+ENTRIES_MAX = 256  # labels, and attributes
+TEXT_MAX = 4096  # characters of one name, label, attribute or address
+
+
+def problem_with(hello: Hello) -> Refused | None:
+    if hello.protocol != PROTOCOL_VERSION:
+        reason = f"the worker speaks version {hello.protocol} of the protocol, this manager {PROTOCOL_VERSION}"
+        return refuse(Code.PROTOCOL_VERSION, reason)
+    wrong = _wrong_identity(hello) or _wrong_capacity(hello.capacity) or _too_much_text(hello)
+    return None if wrong is None else refuse(Code.INVALID, wrong)
+
+
+def _wrong_identity(hello: Hello) -> str | None:
+    if not NAME_PATTERN.fullmatch(hello.name):
+        return f"name: {hello.name[:80]!r} is not a host name: letters, digits, '.', '_' and '-', at most 253"
+    if not hello.boot:
+        return "boot: is empty; use a new random text for every life of the worker's process"
+    return None
+
+
+def _wrong_capacity(capacity: dict[str, int]) -> str | None:
+    if len(capacity) > RESOURCES_MAX:
+        return f"capacity: has {len(capacity)} resources, more than {RESOURCES_MAX}"
+    for resource, amount in capacity.items():
+        if not 0 <= amount <= AMOUNT_MAX:
+            return f"capacity.{resource[:80]}: {amount} is not within 0 and {AMOUNT_MAX}"
+    return None
+
+
+def _too_much_text(hello: Hello) -> str | None:
+    for field, entries in (("labels", hello.labels), ("attributes", hello.attributes)):
+        if len(entries) > ENTRIES_MAX:
+            return f"{field}: has {len(entries)} entries, more than {ENTRIES_MAX}"
+    texts = [hello.boot, hello.datacenter, hello.address, *hello.capacity]
+    texts += [*hello.labels, *hello.labels.values(), *hello.attributes, *hello.attributes.values()]
+    if any(len(text) > TEXT_MAX for text in texts):
+        return f"a text is longer than {TEXT_MAX} characters"
+    return None

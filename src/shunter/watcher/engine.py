@@ -1,0 +1,27 @@
+"""What the watcher asks of the engine, and nothing more."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from shunter.model.lifecycles import NodeEvent
+from shunter.model.messages import Hello, Inventory, MachineStats, Refused, Report, Welcome
+
+
+class WatchedEngine(Protocol):
+    """Calls raise only the errors of `model.errors`; an *unavailable* one ends the connection, and the worker comes
+    back and says everything again."""
+
+    async def hello(self, hello: Hello) -> Welcome | Refused:
+        """Register the node, or know it again by its name. The watcher sets the interval of heartbeats itself."""
+        ...
+
+    async def inventory(self, node: int, inventory: Inventory) -> None: ...
+
+    async def report(self, node: int, report: Report) -> None: ...
+
+    def heartbeat(self, node: int, stats: MachineStats) -> None: ...
+
+    async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
+        """HEARD is said after every inventory, and any event may be repeated: one that moves nothing is ignored."""
+        ...

@@ -1,0 +1,34 @@
+"""Connections that have not brought their inventory yet: they must do so in time. Driven by `ticker`."""
+
+from __future__ import annotations
+
+from shunter.model.refusals import Code
+from shunter.watcher.session import SessionState, WorkerSession
+from shunter.watcher.wheel import TimerWheel
+
+
+class Handshakes:
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._wheel: TimerWheel[WorkerSession] = TimerWheel()
+
+    def watch(self, session: WorkerSession) -> None:
+        self._wheel.put(session, session.opened_at + self._timeout_s)
+
+    def drop(self, session: WorkerSession) -> None:
+        self._wheel.drop(session)
+
+    def check(self, now: float) -> None:
+        for session in self._wheel.due(now):
+            if session.busy:
+                session.opened_at = now  # the engine takes its time, not the worker
+            if session.state in (SessionState.LIVE, SessionState.ENDED):
+                continue
+            if now < session.opened_at + self._timeout_s:
+                self.watch(session)
+            else:
+                session.refuse(Code.SILENT, f"no inventory within {self._timeout_s:g} s of connecting")
+
+    def forgive(self, seconds: float) -> None:
+        for session in self._wheel:
+            session.opened_at += seconds

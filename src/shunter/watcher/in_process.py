@@ -1,0 +1,138 @@
+"""Couples a worker and the watcher inside one process, without copying: the embedded default. Called by the app.
+
+Each side hears the other in later turns of the loop and in order, as over a wire, so neither can call itself through
+the other. A connection that the watcher ends is opened again, as the gRPC client does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from shunter.log import Log
+from shunter.model.messages import ManagerMessage, WorkerMessage
+from shunter.ports.workers import Reception, WorkerEnd
+
+RECONNECT_S = 0.1
+BACKLOG_MAX = 100_000  # messages of the worker that the engine has not taken yet
+
+log = Log(__name__)
+
+
+def connect_in_process(reception: Reception, worker_end: WorkerEnd) -> InProcessWorker:
+    """Connects at once; `close` ends it for good."""
+    worker = InProcessWorker(reception, worker_end)
+    worker.open()
+    return worker
+
+
+class InProcessWorker:
+    """Keeps one connection open."""
+
+    def __init__(self, reception: Reception, worker_end: WorkerEnd) -> None:
+        self._reception = reception
+        self._worker_end = worker_end
+        self._connection: _Connection | None = None
+        self._reopening: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def open(self) -> None:
+        self._connection = _Connection(self._reception, self._worker_end, self._ended)
+        self._worker_end.connected(self._connection.uplink)
+
+    def close(self, reason: str) -> None:
+        """What the worker has sent is still handed over."""
+        self._closed = True
+        if self._reopening is not None:
+            self._reopening.cancel()
+        if self._connection is not None:
+            self._connection.close_from_worker(reason)
+
+    def _ended(self) -> None:
+        self._connection = None
+        if not self._closed:
+            self._reopening = asyncio.get_running_loop().call_later(RECONNECT_S, self.open)
+
+
+class _Connection:
+    """One connection: `down` to the worker by the loop's queue, `up` to the session by a task that lives while there is
+    something to hand over."""
+
+    def __init__(self, reception: Reception, worker_end: WorkerEnd, on_end: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._worker_end = worker_end
+        self._on_end = on_end
+        self._open = True
+        self._backlog: deque[WorkerMessage] = deque()
+        self._pump: asyncio.Task[None] | None = None
+        self.uplink = _Uplink(self)
+        self._session = reception.connect(_Link(self))
+
+    def down(self, message: ManagerMessage) -> None:
+        if self._open:
+            self._loop.call_soon(self._deliver, message)
+
+    def up(self, message: WorkerMessage) -> None:
+        if not self._open:
+            return
+        if len(self._backlog) >= BACKLOG_MAX:
+            self.close(f"more than {BACKLOG_MAX} messages of the worker wait")
+            return
+        self._backlog.append(message)
+        if self._pump is None:
+            self._pump = self._loop.create_task(self._hand_over())
+
+    def close(self, reason: str) -> None:
+        """The manager's side ends it: what the worker was sent still arrives, what it sent does not."""
+        if self._open:
+            self._open = False
+            self._backlog.clear()
+            self._loop.call_soon(self._end, reason)
+
+    def close_from_worker(self, reason: str) -> None:
+        if self._open:
+            self._open = False
+            if self._pump is None:
+                self._loop.call_soon(self._end, reason)
+            else:
+                self._pump.add_done_callback(lambda _: self._end(reason))
+
+    async def _hand_over(self) -> None:
+        while self._backlog:
+            await self._session.received(self._backlog.popleft())
+        self._pump = None
+
+    def _deliver(self, message: ManagerMessage) -> None:
+        try:
+            self._worker_end.received(message)
+        except Exception:
+            log.exception("message.failed", kind=type(message).__name__)
+
+    def _end(self, reason: str) -> None:
+        self._session.closed(reason)
+        self._worker_end.disconnected(reason)
+        self._on_end()
+
+
+class _Link:
+    """The manager's end."""
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+
+    def send(self, message: ManagerMessage) -> None:
+        self._connection.down(message)
+
+    def close(self, reason: str) -> None:
+        self._connection.close(reason)
+
+
+class _Uplink:
+    """The worker's end."""
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+
+    def send(self, message: WorkerMessage) -> None:
+        self._connection.up(message)

@@ -1,0 +1,76 @@
+"""The nodes that the watcher knows and which connection speaks for each. Only bookkeeping; decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shunter.model.lifecycles import NodeEvent
+from shunter.model.messages import MachineStats
+from shunter.watcher.session import WorkerSession
+
+
+@dataclass(slots=True, eq=False)
+class Watched:
+    """One node. `said` is what the engine was last told about it."""
+
+    node: int
+    heard_at: float
+    heartbeat_s: float  # the interval that its deadlines count on
+    said: NodeEvent = NodeEvent.HEARD
+    down_not_before: float = 0.0
+    session: WorkerSession | None = None
+    stats: MachineStats | None = None
+    stats_at: float = 0.0
+
+
+class Roster:
+    def __init__(self) -> None:
+        self._nodes: dict[int, Watched] = {}
+        self._names: dict[str, WorkerSession] = {}
+        self._sessions: dict[WorkerSession, None] = {}
+        self.connected = 0  # nodes that have a session
+
+    def add(self, session: WorkerSession) -> None:
+        self._sessions[session] = None
+
+    def remove(self, session: WorkerSession) -> None:
+        self._sessions.pop(session, None)
+        if self._names.get(session.name) is session:
+            del self._names[session.name]
+
+    def claim(self, session: WorkerSession, name: str, boot: str) -> None:
+        """From now on this connection is the one of that name."""
+        session.name, session.boot = name, boot
+        self._names[name] = session
+
+    def holder(self, name: str) -> WorkerSession | None:
+        return self._names.get(name)
+
+    def enter(self, watched: Watched) -> None:
+        self._nodes[watched.node] = watched
+
+    def seat(self, watched: Watched, session: WorkerSession) -> None:
+        """This connection speaks for that node."""
+        if watched.session is None:
+            self.connected += 1
+        watched.session = session
+        session.node = watched.node
+
+    def unseat(self, watched: Watched) -> None:
+        if watched.session is not None:
+            self.connected -= 1
+        watched.session = None
+
+    def node(self, node: int) -> Watched | None:
+        return self._nodes.get(node)
+
+    def node_of(self, session: WorkerSession) -> Watched | None:
+        """The node that this connection speaks for; None if it never did, or another one does now."""
+        watched = self._nodes.get(session.node)
+        return watched if watched is not None and watched.session is session else None
+
+    def nodes(self) -> list[Watched]:
+        return list(self._nodes.values())
+
+    def sessions(self) -> list[WorkerSession]:
+        return list(self._sessions)

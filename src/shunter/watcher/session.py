@@ -1,0 +1,178 @@
+"""One worker's connection: its life as a table, and which message goes where. Made by the watcher for a transport.
+
+A message that is known but out of turn is refused as invalid; an unknown one is logged and ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from shunter.log import Log
+from shunter.model.errors import ShunterError
+from shunter.model.lifecycles import Machine, State
+from shunter.model.messages import (
+    Goodbye,
+    Heartbeat,
+    Hello,
+    Inventory,
+    LogData,
+    Refused,
+    Report,
+    StatsData,
+    Welcome,
+    WorkerMessage,
+)
+from shunter.model.refusals import Code, refuse, refuse_for
+from shunter.ports.workers import WorkerLink
+
+log = Log(__name__)
+
+
+class SessionState(State):
+    GREETING = 0
+    JOINING = 1
+    LIVE = 2
+    ENDED = 3
+
+
+class SessionEvent(State):
+    WELCOMED = 0
+    COUNTED = 1  # its inventory was taken
+    ENDED = 2
+
+
+_S, _E = SessionState, SessionEvent
+SESSION: Machine[SessionState, SessionEvent] = Machine(
+    name="session",
+    initial=_S.GREETING,
+    ends=frozenset({_S.ENDED}),
+    moves={
+        (_S.GREETING, _E.WELCOMED): _S.JOINING,
+        (_S.GREETING, _E.ENDED): _S.ENDED,
+        (_S.JOINING, _E.COUNTED): _S.LIVE,
+        (_S.JOINING, _E.ENDED): _S.ENDED,
+        (_S.LIVE, _E.ENDED): _S.ENDED,
+    },
+)
+
+TURNS: dict[type, frozenset[SessionState]] = {
+    Hello: frozenset({_S.GREETING}),
+    Inventory: frozenset({_S.JOINING}),
+    Report: frozenset({_S.LIVE}),
+    Heartbeat: frozenset({_S.JOINING, _S.LIVE}),  # a worker may count for a while
+    LogData: frozenset({_S.JOINING, _S.LIVE}),
+    StatsData: frozenset({_S.JOINING, _S.LIVE}),
+    Goodbye: frozenset({_S.GREETING, _S.JOINING, _S.LIVE}),
+}
+
+
+class Desk(Protocol):
+    """The watcher as a session sees it: one method for each kind of message, and two for what all have in common."""
+
+    async def take_hello(self, session: WorkerSession, hello: Hello) -> Welcome | Refused: ...
+
+    async def take_inventory(self, session: WorkerSession, inventory: Inventory) -> None: ...
+
+    async def take_report(self, session: WorkerSession, report: Report) -> None: ...
+
+    def take_heartbeat(self, session: WorkerSession, heartbeat: Heartbeat) -> None: ...
+
+    def take_answer(self, session: WorkerSession, answer: LogData | StatsData) -> None: ...
+
+    def take_goodbye(self, session: WorkerSession, goodbye: Goodbye) -> None: ...
+
+    def heard(self, session: WorkerSession) -> None: ...
+
+    def live(self, session: WorkerSession) -> None: ...
+
+    def ended(self, session: WorkerSession, reason: str) -> None: ...
+
+
+class WorkerSession:
+    """`busy` while a message is being handled: nothing is read meanwhile, so silence is not the worker's."""
+
+    def __init__(self, link: WorkerLink, desk: Desk, opened_at: float) -> None:
+        self.link = link
+        self._desk = desk
+        self.opened_at = opened_at
+        self.state = SESSION.initial
+        self.busy = False
+        self.name = ""
+        self.boot = ""
+        self.node = 0
+
+    @property
+    def reachable(self) -> bool:
+        """Whether the worker can be sent anything beside the answer to its Hello."""
+        return self.state in (_S.JOINING, _S.LIVE)
+
+    async def received(self, message: WorkerMessage) -> None:
+        if self.state is _S.ENDED:
+            return
+        turns = TURNS.get(type(message))
+        if turns is None:
+            log.warning("message.unknown", kind=type(message).__name__, node=self.node)
+            return
+        if self.state not in turns:
+            self.refuse(Code.INVALID, f"{type(message).__name__} out of turn: the connection is {self.state.word}")
+            return
+        self.busy = True
+        self._desk.heard(self)
+        try:
+            await self._take(message)
+        except ShunterError as error:
+            self.end(refuse_for(error))
+        except Exception:
+            log.exception("message.failed", kind=type(message).__name__, node=self.node)
+            self.refuse(Code.FAILED, f"the manager failed on {type(message).__name__}")
+        finally:
+            self.busy = False
+
+    def closed(self, reason: str) -> None:
+        """The transport says that the connection is gone."""
+        if self.state is not _S.ENDED:
+            self.state = SESSION.move(self.state, _E.ENDED)
+            self._desk.ended(self, reason)
+
+    def refuse(self, code: Code, reason: str) -> None:
+        self.end(refuse(code, reason))
+
+    def end(self, refused: Refused) -> None:
+        if self.state is not _S.ENDED:
+            log.info("worker.refused", name=self.name, node=self.node, code=refused.code, reason=refused.reason)
+            self.link.send(refused)
+            self._hang_up(f"{refused.code}: {refused.reason}")
+
+    async def _take(self, message: WorkerMessage) -> None:
+        match message:
+            case Hello():
+                self._greeted(await self._desk.take_hello(self, message))
+            case Inventory():
+                await self._desk.take_inventory(self, message)
+                self._counted()
+            case Report():
+                await self._desk.take_report(self, message)
+            case Heartbeat():
+                self._desk.take_heartbeat(self, message)
+            case LogData() | StatsData():
+                self._desk.take_answer(self, message)
+            case Goodbye():
+                self._desk.take_goodbye(self, message)
+                self._hang_up(f"goodbye: {message.reason}")
+
+    def _greeted(self, answer: Welcome | Refused) -> None:
+        if isinstance(answer, Refused):
+            self.end(answer)
+        elif self.state is _S.GREETING:  # else it was closed while the engine thought about it
+            self.state = SESSION.move(self.state, _E.WELCOMED)
+            self.link.send(answer)
+
+    def _counted(self) -> None:
+        if self.state is _S.JOINING:
+            self.state = SESSION.move(self.state, _E.COUNTED)
+            self._desk.live(self)
+
+    def _hang_up(self, reason: str) -> None:
+        self.state = SESSION.move(self.state, _E.ENDED)
+        self.link.close(reason)
+        self._desk.ended(self, reason)

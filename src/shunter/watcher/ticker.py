@@ -1,0 +1,52 @@
+"""The watcher's heartbeat: the one background duty that lets deadlines come up, for all nodes together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from shunter.log import Log
+from shunter.ports.clock import Clock
+from shunter.watcher.wheel import TICK_S
+
+PAUSE_MIN_S = 0.5
+
+log = Log(__name__)
+
+
+class Timed(Protocol):
+    def check(self, now: float) -> None:
+        """Act on every deadline that has come up."""
+        ...
+
+    def forgive(self, seconds: float) -> None:
+        """This process stood still for so long and could hear nobody: move every deadline later."""
+        ...
+
+
+class Ticker:
+    def __init__(self, clock: Clock, timed: Sequence[Timed]) -> None:
+        self._clock = clock
+        self._timed = timed
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        while True:
+            planned = self._clock.now() + TICK_S
+            await self._clock.sleep(TICK_S)
+            now = self._clock.now()
+            if now - planned > PAUSE_MIN_S:
+                log.warning("watcher.paused", seconds=round(now - planned, 3))
+                self._each_forgives(now - planned)
+            self._each_checks(now)
+
+    def _each_forgives(self, seconds: float) -> None:
+        for timed in self._timed:
+            timed.forgive(seconds)
+
+    def _each_checks(self, now: float) -> None:
+        for timed in self._timed:
+            try:
+                timed.check(now)
+            except Exception:
+                log.exception("watcher.check_failed", of=type(timed).__name__)

@@ -1,0 +1,278 @@
+"""The watcher: the only contact to workers. Transports bring connections (`Reception`), the engine sends (`Workers`).
+
+It owns the connections, the pace of heartbeats, the latest sample of each machine, and the verdict on who is silent,
+down or back. It keeps nothing on disk: after a restart workers connect by themselves and bring their inventories.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from shunter.log import Log
+from shunter.model.errors import Unavailable
+from shunter.model.lifecycles import NodeEvent
+from shunter.model.messages import (
+    Goodbye,
+    Heartbeat,
+    Hello,
+    Inventory,
+    LogData,
+    MachineStats,
+    ManagerMessage,
+    ReadLog,
+    ReadStats,
+    Refused,
+    Report,
+    SetHeartbeat,
+    StatsData,
+    Welcome,
+)
+from shunter.model.refusals import Code, refuse
+from shunter.ports.clock import Clock
+from shunter.ports.workers import WorkerLink
+from shunter.watcher.admission import problem_with
+from shunter.watcher.engine import WatchedEngine
+from shunter.watcher.events import NodeEvents
+from shunter.watcher.handshakes import Handshakes
+from shunter.watcher.liveness import Liveness
+from shunter.watcher.pace import Pace
+from shunter.watcher.requests import Requests
+from shunter.watcher.roster import Roster, Watched
+from shunter.watcher.session import WorkerSession
+from shunter.watcher.settings import STALE_HEARTBEATS, WatcherSettings
+from shunter.watcher.ticker import Ticker
+
+log = Log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The latest statistics of one machine. `heard_at` is the manager's clock; `stale` means that more should have
+    come since."""
+
+    stats: MachineStats
+    heard_at: float
+    stale: bool
+
+
+class Watcher:
+    def __init__(self, clock: Clock, settings: WatcherSettings | None = None) -> None:
+        self._clock = clock
+        self._settings = settings or WatcherSettings()
+        self._engine: WatchedEngine | None = None
+        self._closed_because = refuse(Code.NOT_LEADER, "no engine leads here yet")
+        self._roster = Roster()
+        self._pace = Pace(self._settings)
+        self._events = NodeEvents(clock)
+        self._liveness = Liveness(clock, self._pace, self._events.say, self._cut)
+        self._handshakes = Handshakes(self._settings.handshake_timeout_s)
+        self._requests = Requests(clock, self._settings.request_timeout_s, self._settings.requests_max)
+        self._duties: list[asyncio.Task[None]] = []
+
+    # ---- its life ----
+
+    async def start(self, engine: WatchedEngine, expected: Iterable[int] = ()) -> None:
+        """Let workers in. `expected` are the nodes that the engine holds for alive; those that do not come back are
+        silent and then down, like any other."""
+        self._engine = engine
+        known = list(expected)
+        self._pace.follow(len(known))
+        for node in known:
+            watched = Watched(node, self._clock.now(), self._pace.heartbeat_s)
+            self._roster.enter(watched)
+            self._liveness.expect(watched, self._settings.return_s)
+        ticker = Ticker(self._clock, (self._liveness, self._handshakes))
+        self._duties = [asyncio.create_task(duty) for duty in (ticker.run(), self._events.run(engine))]
+
+    def reset(self, reason: str) -> None:
+        """The engine dropped its memory and leads under a new epoch: every worker must bring its inventory again."""
+        self._dismiss_all(Code.RESET, reason)
+        for watched in self._roster.nodes():
+            self._events.withdraw(watched.node)
+            self._liveness.expect(watched, self._settings.return_s)
+
+    async def stop(self, reason: str) -> None:
+        """No verdicts any more, and every connection is ended; workers go on trying to connect."""
+        for duty in self._duties:
+            duty.cancel()
+        await asyncio.gather(*self._duties, return_exceptions=True)
+        self._duties = []
+        self._engine = None
+        self._closed_because = refuse(Code.SHUTTING_DOWN, reason)
+        self._dismiss_all(Code.SHUTTING_DOWN, reason)
+
+    def _dismiss_all(self, code: Code, reason: str) -> None:
+        for watched in self._roster.nodes():
+            self._roster.unseat(watched)  # so that the end of its connection is no verdict on the node
+        for session in self._roster.sessions():
+            session.refuse(code, reason)
+
+    # ---- for transports ----
+
+    def connect(self, link: WorkerLink) -> WorkerSession:
+        session = WorkerSession(link, self, self._clock.now())
+        self._roster.add(session)
+        self._handshakes.watch(session)
+        return session
+
+    # ---- for the engine ----
+
+    def send(self, node: int, message: ManagerMessage) -> None:
+        session = self._session(node)
+        if session is None:
+            log.debug("message.dropped", node=node, kind=type(message).__name__)
+        else:
+            session.link.send(message)
+
+    async def read_log(self, node: int, segment: int, record: int, stream: str, offset: int, size_max: int) -> LogData:
+        def question(request: int) -> ReadLog:
+            return ReadLog(request, segment, record, stream, offset, size_max)
+
+        return await self._requests.ask(self._session_or_raise(node), question, LogData)
+
+    async def read_stats(self, node: int) -> StatsData:
+        return await self._requests.ask(self._session_or_raise(node), ReadStats, StatsData)
+
+    # ---- for the app and the API ----
+
+    @property
+    def heartbeat_s(self) -> float:
+        return self._pace.heartbeat_s
+
+    @property
+    def connected(self) -> int:
+        """How many nodes have a connection."""
+        return self._roster.connected
+
+    def set_heartbeat(self, seconds: float | None) -> None:
+        """By hand, from now on; None lets the interval follow the number of nodes again. Raises Invalid."""
+        self._pace.set_by_hand(seconds)
+        self._keep_pace()
+
+    def sample(self, node: int) -> Sample | None:
+        watched = self._roster.node(node)
+        if watched is None or watched.stats is None:
+            return None
+        age_s = self._clock.now() - watched.stats_at
+        return Sample(watched.stats, watched.stats_at, stale=age_s > STALE_HEARTBEATS * watched.heartbeat_s)
+
+    # ---- for sessions: what a worker says ----
+
+    async def take_hello(self, session: WorkerSession, hello: Hello) -> Welcome | Refused:
+        if self._engine is None:
+            return self._closed_because
+        refused = problem_with(hello) or self._claim_name(session, hello)
+        if refused is not None:
+            return refused
+        answer = await self._engine.hello(hello)
+        if isinstance(answer, Refused) or self._roster.holder(hello.name) is not session:
+            return answer
+        self._seat(session, answer.node)
+        return msgspec.structs.replace(answer, heartbeat_s=self._pace.heartbeat_s)
+
+    async def take_inventory(self, session: WorkerSession, inventory: Inventory) -> None:
+        await self._leading().inventory(session.node, inventory)
+
+    async def take_report(self, session: WorkerSession, report: Report) -> None:
+        await self._leading().report(session.node, report)
+
+    def take_heartbeat(self, session: WorkerSession, heartbeat: Heartbeat) -> None:
+        watched = self._roster.node_of(session)
+        if watched is not None:
+            watched.stats, watched.stats_at = heartbeat.stats, self._clock.now()
+            watched.heartbeat_s = self._pace.heartbeat_s
+            self._leading().heartbeat(session.node, heartbeat.stats)
+
+    def take_answer(self, session: WorkerSession, answer: LogData | StatsData) -> None:
+        self._requests.answer(session, answer)
+
+    def take_goodbye(self, session: WorkerSession, goodbye: Goodbye) -> None:
+        watched = self._roster.node_of(session)
+        if watched is not None:
+            self._liveness.left(watched, goodbye.reason)
+
+    # ---- for sessions: what became of them ----
+
+    def heard(self, session: WorkerSession) -> None:
+        watched = self._roster.node_of(session)
+        if watched is not None:
+            self._liveness.heard(watched)
+
+    def live(self, session: WorkerSession) -> None:
+        self._handshakes.drop(session)
+        watched = self._roster.node_of(session)
+        if watched is not None:
+            self._liveness.live(watched)
+            self._keep_pace()
+
+    def ended(self, session: WorkerSession, reason: str) -> None:
+        watched = self._roster.node_of(session)
+        self._roster.remove(session)
+        self._handshakes.drop(session)
+        self._requests.fail(session, reason)
+        if watched is not None:
+            self._roster.unseat(watched)
+            self._liveness.disconnected(watched, reason)
+            self._keep_pace()
+
+    # ---- steps ----
+
+    def _claim_name(self, session: WorkerSession, hello: Hello) -> Refused | None:
+        """A name belongs to the connection that is alive. The same process may come again at any time."""
+        holder = self._roster.holder(hello.name)
+        if holder is not None:
+            watched = self._roster.node_of(holder)
+            alive = watched is None or watched.said is NodeEvent.HEARD
+            if alive and holder.boot != hello.boot:
+                return refuse(Code.NAME_TAKEN, f"another worker is connected as {hello.name}")
+            holder.refuse(Code.REPLACED, "a newer connection of this name took over")
+        self._roster.claim(session, hello.name, hello.boot)
+        return None
+
+    def _seat(self, session: WorkerSession, node: int) -> None:
+        watched = self._roster.node(node)
+        if watched is None:
+            watched = Watched(node, self._clock.now(), self._pace.heartbeat_s)
+            self._roster.enter(watched)
+        self._events.withdraw(node)
+        self._roster.seat(watched, session)
+        self._liveness.joins(watched, self._settings.handshake_timeout_s)
+        watched.heartbeat_s = self._pace.heartbeat_s
+
+    def _cut(self, watched: Watched, reason: str) -> None:
+        if watched.session is not None:
+            watched.session.refuse(Code.SILENT, reason)
+        self._keep_pace()
+
+    def _keep_pace(self) -> None:
+        """Tell all workers where the interval has changed. A shorter one counts for a node only from its next
+        heartbeat on, because until then it keeps to the longer one."""
+        if not self._pace.follow(len(self._liveness)):
+            return
+        heartbeat_s = self._pace.heartbeat_s
+        log.info("heartbeat.set", heartbeat_s=heartbeat_s, nodes=len(self._liveness))
+        for watched in self._roster.nodes():
+            if watched.session is not None and watched.session.reachable:
+                watched.heartbeat_s = max(watched.heartbeat_s, heartbeat_s)
+                watched.session.link.send(SetHeartbeat(heartbeat_s))
+
+    def _leading(self) -> WatchedEngine:
+        if self._engine is None:
+            raise Unavailable(self._closed_because.reason)
+        return self._engine
+
+    def _session(self, node: int) -> WorkerSession | None:
+        watched = self._roster.node(node)
+        if watched is None or watched.session is None or not watched.session.reachable:
+            return None
+        return watched.session
+
+    def _session_or_raise(self, node: int) -> WorkerSession:
+        session = self._session(node)
+        if session is None:
+            raise Unavailable(f"node {node} is not connected")
+        return session
