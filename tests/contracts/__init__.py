@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.register_assert_rewrite(f"{__name__}.store")
+pytest.register_assert_rewrite(f"{__name__}.store_log", f"{__name__}.store_history")

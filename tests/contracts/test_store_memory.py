@@ -6,7 +6,8 @@ import pytest
 
 from shunter.adapters.memory.store import MemoryStore
 
-from .store import CONTRACT, Claim, check
+from .store import CONTRACT, check
+from .store_material import Claim
 
 
 @pytest.mark.parametrize("claim", CONTRACT)

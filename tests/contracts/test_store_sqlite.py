@@ -8,7 +8,8 @@ import pytest
 
 from shunter.adapters.sqlite.store import SqliteStore
 
-from .store import CONTRACT, Claim, check
+from .store import CONTRACT, check
+from .store_material import Claim
 
 
 @pytest.mark.parametrize("claim", CONTRACT)
