@@ -1,7 +1,4 @@
-"""Finished jobs and their tasks: written with the commit that ends them, then asked for. Called by SqliteStore.
-
-Where the index for a list is known it is named (INDEXED BY), because the file has no statistics to choose by.
-"""
+"""Finished jobs and their tasks: written with the commit that ends them, then read one by one. Called by SqliteStore."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ from typing import Any
 
 import msgspec
 
-from shunter.ports.store import FinishedJob, FinishedName, FinishedQuery, FinishedTasks
+from shunter.ports.store import FinishedJob, FinishedName, FinishedTasks
 
 ROWS_PER_STATEMENT_MAX = 256
 
-_JOB_COLUMNS = "id, namespace, name, run, state, submitted_at, ended_at, labels, summary"
-_INSERT_JOBS = f"INSERT INTO jobs ({_JOB_COLUMNS}) VALUES "
+JOB_COLUMNS = "id, namespace, name, run, state, submitted_at, ended_at, labels, summary"
+_INSERT_JOBS = f"INSERT INTO jobs ({JOB_COLUMNS}) VALUES "
 _INSERT_TASKS = "INSERT INTO job_tasks (job, grp, first, count, body) VALUES "
 
 _labels_decoder = msgspec.json.Decoder(dict[str, str])
@@ -74,42 +71,18 @@ def _insert_statement(insert: str, columns: int, rows: int) -> str:
 # ---- the reader's thread ----
 
 
-def read_jobs(connection: sqlite3.Connection, query: FinishedQuery) -> list[FinishedJob]:
-    source, conditions, values = _narrow(query)
-    if query.before_id is not None:
-        conditions.append("jobs.id < ?")
-        values.append(query.before_id)
-    rows = connection.execute(
-        f"SELECT {_JOB_COLUMNS} FROM jobs WHERE id IN"
-        f" (SELECT jobs.id FROM {source}{_where(conditions)} ORDER BY jobs.id DESC LIMIT ?) ORDER BY id DESC",
-        [*values, max(0, query.limit)],
-    )
-    return [_job(row) for row in rows]
-
-
-def count_jobs(connection: sqlite3.Connection, query: FinishedQuery) -> int:
-    if query.name is None and not query.labels and query.ended_after is None and query.ended_before is None:
-        conditions, values = _equals("", query)
-        statement = "SELECT ifnull(sum(jobs), 0) FROM job_counts"
-    else:
-        source, conditions, values = _narrow(query)
-        statement = f"SELECT count(*) FROM {source}"
-    (count,) = connection.execute(statement + _where(conditions), values).fetchone()
-    return int(count)
-
-
 def read_job(connection: sqlite3.Connection, id: int) -> FinishedJob | None:
-    row = connection.execute(f"SELECT {_JOB_COLUMNS} FROM jobs WHERE id = ?", (id,)).fetchone()
-    return None if row is None else _job(row)
+    row = connection.execute(f"SELECT {JOB_COLUMNS} FROM jobs WHERE id = ?", (id,)).fetchone()
+    return None if row is None else as_job(row)
 
 
 def read_run(connection: sqlite3.Connection, namespace: str, name: str, run: int | None) -> FinishedJob | None:
     row = connection.execute(
-        f"SELECT {_JOB_COLUMNS} FROM jobs WHERE name = ? AND namespace = ? AND (?3 IS NULL OR run = ?3)"
+        f"SELECT {JOB_COLUMNS} FROM jobs WHERE name = ? AND namespace = ? AND (?3 IS NULL OR run = ?3)"
         " ORDER BY run DESC LIMIT 1",
         (name, namespace, run),
     ).fetchone()
-    return None if row is None else _job(row)
+    return None if row is None else as_job(row)
 
 
 def read_tasks(connection: sqlite3.Connection, id: int, group: int, first: int, last: int) -> list[FinishedTasks]:
@@ -129,58 +102,7 @@ def read_names(connection: sqlite3.Connection) -> list[FinishedName]:
     return [FinishedName(*row) for row in rows]
 
 
-def _narrow(query: FinishedQuery) -> tuple[str, list[str], list[Any]]:
-    """Where to look for the ids that match, and the conditions on them."""
-    conditions, values = _equals("jobs.", query)
-    for field, condition in (
-        (query.name, "jobs.name = ?"),
-        (query.ended_after, "jobs.ended_at >= ?"),
-        (query.ended_before, "jobs.ended_at < ?"),
-    ):
-        if field is not None:
-            conditions.append(condition)
-            values.append(field)
-    if query.labels:
-        return _narrow_by_labels(query, conditions, values)
-    if query.name is not None:
-        return "jobs INDEXED BY jobs_by_name", conditions, values
-    if query.ended_after is not None or query.ended_before is not None:
-        return "jobs INDEXED BY jobs_by_end", conditions, values
-    if query.namespace is not None or query.states:
-        return "jobs INDEXED BY jobs_by_namespace", conditions, values
-    return "jobs", conditions, values
-
-
-def _narrow_by_labels(
-    query: FinishedQuery, conditions: list[str], values: list[Any]
-) -> tuple[str, list[str], list[Any]]:
-    """The first label leads; each further one is looked up for the jobs that it finds."""
-    (key, value), *others = query.labels
-    conditions = ["label.key = ?", "label.value = ?", *conditions]
-    values = [key, value, *values]
-    for pair in others:
-        conditions.append("EXISTS (SELECT 1 FROM job_labels WHERE key = ? AND value = ? AND job = jobs.id)")
-        values.extend(pair)
-    return "job_labels AS label CROSS JOIN jobs ON jobs.id = label.job", conditions, values
-
-
-def _equals(table: str, query: FinishedQuery) -> tuple[list[str], list[Any]]:
-    conditions: list[str] = []
-    values: list[Any] = []
-    if query.namespace is not None:
-        conditions.append(f"{table}namespace = ?")
-        values.append(query.namespace)
-    if query.states:
-        conditions.append(f"{table}state IN ({', '.join('?' * len(query.states))})")
-        values.extend(query.states)
-    return conditions, values
-
-
-def _where(conditions: list[str]) -> str:
-    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
-
-
-def _job(row: tuple[Any, ...]) -> FinishedJob:
+def as_job(row: tuple[Any, ...]) -> FinishedJob:
     id, namespace, name, run, state, submitted_at, ended_at, labels, summary = row
     return FinishedJob(
         id, namespace, name, run, state, submitted_at, ended_at, _labels_decoder.decode(labels), summary, []

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from shunter.adapters.sqlite.connection import transaction
+from shunter.adapters.sqlite.connection import reading, transaction
 from shunter.adapters.sqlite.finished import insert_finished
 from shunter.model.errors import Fenced, NotFound, StoreFailed
 from shunter.ports.store import Commit, LoggedRound, Snapshot
@@ -93,14 +93,11 @@ def read_last_version(connection: sqlite3.Connection) -> int:
 
 
 def read_rounds_after(connection: sqlite3.Connection, version: int, limit: int) -> list[LoggedRound]:
-    connection.execute("BEGIN")  # the rounds and the end of the log as of one moment
-    try:
+    with reading(connection):
         rows = connection.execute(
             "SELECT version, at, body FROM rounds WHERE version > ? ORDER BY version LIMIT ?", (version, max(0, limit))
         ).fetchall()
         last = read_last_version(connection)
-    finally:
-        connection.execute("COMMIT")
     expected = version + 1
     if last >= expected and limit > 0 and (not rows or rows[0][0] != expected):
         raise NotFound(f"rounds from version {expected} on were cut by retention; start from the snapshot")
@@ -108,10 +105,10 @@ def read_rounds_after(connection: sqlite3.Connection, version: int, limit: int) 
 
 
 def read_snapshot(connection: sqlite3.Connection) -> Snapshot | None:
-    rows = connection.execute(
-        "SELECT snapshot.version, snapshot_parts.body FROM snapshot"
-        " LEFT JOIN snapshot_parts ON snapshot_parts.save = snapshot.save ORDER BY snapshot_parts.part"
-    ).fetchall()
-    if not rows:
-        return None
-    return Snapshot(rows[0][0], b"".join(body for _, body in rows if body is not None))
+    with reading(connection):
+        row = connection.execute("SELECT version, save FROM snapshot").fetchone()
+        if row is None:
+            return None
+        version, save = row
+        parts = connection.execute("SELECT body FROM snapshot_parts WHERE save = ? ORDER BY part", (save,))
+        return Snapshot(version, b"".join(body for (body,) in parts))

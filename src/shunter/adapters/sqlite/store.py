@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from shunter.adapters.sqlite import finished, rounds, schema
+from shunter.adapters.sqlite import finished, rounds, schema, search
 from shunter.adapters.sqlite.checkpoints import Checkpoints
 from shunter.adapters.sqlite.connection import connect, create_file
 from shunter.adapters.sqlite.retention import drop_jobs, drop_rounds, free_pages
@@ -85,10 +85,10 @@ class SqliteStore:
     # ---- history ----
 
     async def finished_jobs(self, query: FinishedQuery) -> list[FinishedJob]:
-        return await self._reader.run(finished.read_jobs, query)
+        return await self._reader.run(search.read_jobs, query)
 
     async def count_finished(self, query: FinishedQuery) -> int:
-        return await self._reader.run(finished.count_jobs, query)
+        return await self._reader.run(search.count_jobs, query)
 
     async def finished_job(self, id: int) -> FinishedJob | None:
         return await self._reader.run(finished.read_job, id)
