@@ -1,0 +1,116 @@
+"""The ASGI application: who are you, which route, answer. Every error leaves as problem+json.
+
+Built by `build_app` on a Gateway; served by `api.server`. It holds no state of the cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import cache
+
+from shunter import __version__
+from shunter.api.exchange import ClientGone, Exchange, Receive, Scope, Send, encode, find_header
+from shunter.api.openapi import openapi_document
+from shunter.api.problems import CONTENT_TYPE, MethodNotAllowed, problem_document, problem_headers
+from shunter.api.routes import ROUTES
+from shunter.api.routing import Context, Found, Router
+from shunter.log import Log
+from shunter.model.errors import Busy, NotFound, ShunterError, Unauthorized, Unavailable
+from shunter.ports.gateway import Caller, Gateway
+
+PROTECTED = "/api"
+NOBODY = Caller("")
+TOKEN_SIZE_MAX = 4096
+log = Log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiSettings:
+    heartbeat_s: float = 15.0  # of event streams
+    requests_max: int = 4096  # at once, streams included
+
+
+def build_app(gateway: Gateway, settings: ApiSettings | None = None) -> App:
+    return App(gateway, settings or ApiSettings())
+
+
+class App:
+    def __init__(self, gateway: Gateway, settings: ApiSettings) -> None:
+        self._gateway = gateway
+        self._settings = settings
+        self._router = Router(ROUTES)
+        self._context = Context(gateway, settings.heartbeat_s, cache(_openapi_bytes))
+        self._requests = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await _refuse_other(scope, receive, send)
+            return
+        exchange = Exchange(scope, receive, send, NOBODY)
+        self._requests += 1
+        try:
+            await self._answer(exchange)
+        except ShunterError as error:
+            await _answer_error(exchange, error)
+        except ClientGone:
+            pass
+        except asyncio.CancelledError:  # the server stops; the request's task ends here anyway
+            await _answer_error(exchange, Unavailable("the manager is stopping"))
+        except Exception:
+            log.exception("request.failed", method=scope["method"], path=scope["path"])
+            await _answer_error(exchange, ShunterError("something went wrong inside; the manager's log says what"))
+        finally:
+            self._requests -= 1
+
+    async def _answer(self, exchange: Exchange) -> None:
+        path = exchange.scope["path"]
+        if path.startswith(PROTECTED):
+            exchange.caller = self._authenticate(exchange.scope)
+        if self._requests > self._settings.requests_max:
+            raise Busy(f"more than {self._settings.requests_max} requests are being answered")
+        found = self._router.find(path)
+        if found is None:
+            raise NotFound(f"there is no {path[:200]}; GET /api/v1/openapi.json lists all paths")
+        await self._dispatch(exchange, found)
+
+    def _authenticate(self, scope: Scope) -> Caller:
+        kind, _, token = (find_header(scope, b"authorization") or "").partition(" ")
+        token = token.strip()
+        caller = None
+        if kind.lower() == "bearer" and 0 < len(token) <= TOKEN_SIZE_MAX and token.isascii():
+            caller = self._gateway.authenticate(token)
+        if caller is None:
+            raise Unauthorized("send the cluster's token, as `Authorization: Bearer TOKEN`")
+        return caller
+
+    async def _dispatch(self, exchange: Exchange, found: Found) -> None:
+        method = exchange.scope["method"]
+        if method == "OPTIONS":
+            await exchange.answer(204, headers=[(b"allow", found.allowed.encode())])
+            return
+        route = found.methods.get("GET" if method == "HEAD" else method)
+        if route is None:
+            raise MethodNotAllowed(method, found.allowed)
+        exchange.names = found.names
+        exchange.query = route.query.read(exchange.scope["query_string"])
+        result = await route.handle(self._context, exchange)
+        if not exchange.started:
+            await exchange.answer(route.answers[0].status, b"" if result is None else encode(result))
+
+
+async def _answer_error(exchange: Exchange, error: ShunterError) -> None:
+    """Once the answer has begun there is no way to say it; then the connection ends without a proper end."""
+    if not exchange.started:
+        body = encode(problem_document(error))
+        await exchange.answer(error.status, body, CONTENT_TYPE, problem_headers(error))
+
+
+async def _refuse_other(scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008})
+
+
+def _openapi_bytes() -> bytes:
+    return encode(openapi_document(ROUTES, __version__))

@@ -1,0 +1,87 @@
+"""Handlers for the cluster as a whole: nodes, events, health, and this API's own description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shunter.api.exchange import JSON, Exchange, decode_json
+from shunter.api.references import parse_event_position
+from shunter.api.routing import Context
+from shunter.api.streams import EVENT_STREAM, stream_events
+from shunter.model.manifests import check_labels
+from shunter.model.views import ClusterInfo, EventPage, NodePage, NodeStatsView, NodeView
+from shunter.ports.gateway import EventQuery
+
+SMALL_SIZE_MAX = 64 * 2**10
+
+
+class Status(msgspec.Struct):
+    status: str
+
+
+class Down(msgspec.Struct, forbid_unknown_fields=True):
+    leave_running: bool = False
+
+
+class NodePatch(msgspec.Struct, forbid_unknown_fields=True):
+    """Labels to set; null takes a label away."""
+
+    labels: dict[str, str | None]
+
+
+_down_decoder = msgspec.json.Decoder(Down)
+_patch_decoder = msgspec.json.Decoder(NodePatch)
+
+
+async def get_health(_context: Context, _exchange: Exchange) -> Status:
+    return Status("ok")
+
+
+async def get_openapi(context: Context, exchange: Exchange) -> None:
+    await exchange.answer(200, context.openapi(), JSON)
+
+
+async def get_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
+    return await context.gateway.cluster(exchange.caller)
+
+
+async def stop_cluster(context: Context, exchange: Exchange) -> Status:
+    body = await exchange.read_body(SMALL_SIZE_MAX)
+    down = decode_json(body, _down_decoder) if body else Down()
+    await context.gateway.down(exchange.caller, down.leave_running)
+    return Status("stopping")
+
+
+async def list_nodes(context: Context, exchange: Exchange) -> NodePage:
+    return await context.gateway.nodes(exchange.caller, exchange.query["limit"], exchange.query["after"])
+
+
+async def get_node(context: Context, exchange: Exchange) -> NodeView:
+    return await context.gateway.node(exchange.caller, exchange.names["name"])
+
+
+async def patch_node(context: Context, exchange: Exchange) -> NodeView:
+    patch = await exchange.read_json(_patch_decoder, SMALL_SIZE_MAX)
+    check_labels(patch.labels, "body.labels")
+    return await context.gateway.label_node(exchange.caller, exchange.names["name"], patch.labels)
+
+
+async def get_node_stats(context: Context, exchange: Exchange) -> NodeStatsView:
+    return await context.gateway.node_stats(exchange.caller, exchange.names["name"])
+
+
+async def list_events(context: Context, exchange: Exchange) -> EventPage | None:
+    """A page, or the stream of all that follows. A browser that reconnects sends its place in Last-Event-ID."""
+    asked = exchange.query
+    query = EventQuery(asked["namespace"], asked["job"], asked["limit"], _after(exchange))
+    if asked["follow"] or EVENT_STREAM.decode() in (exchange.header(b"accept") or ""):
+        await stream_events(exchange, await context.gateway.subscribe(exchange.caller, query), context.heartbeat_s)
+        return None
+    return await context.gateway.events(exchange.caller, query)
+
+
+def _after(exchange: Exchange) -> Any:
+    last = exchange.header(b"last-event-id")
+    return parse_event_position(last, "header.last-event-id") if last else exchange.query["after"]

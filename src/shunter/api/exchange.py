@@ -1,0 +1,140 @@
+"""One HTTP request and its answer, straight on ASGI. The routes read from it and write to it.
+
+There is no framework below, because a submit that follows a job to its end is to cost little more than the commit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from shunter.model.errors import Invalid, Problem, TooLarge
+from shunter.ports.gateway import Caller
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Headers = Iterable[tuple[bytes, bytes]]
+
+JSON = b"application/json"
+SAFE_HEADERS = ((b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store"))
+
+Body = TypeVar("Body")
+encode = msgspec.json.Encoder().encode
+
+_BYTE = re.compile(r" \(byte (\d+)\)$")
+_FIELD = re.compile(r"^(?P<message>.*) - at `(?P<at>.*)`$", re.DOTALL)
+
+
+class ClientGone(Exception):
+    """The client closed the connection before its request was complete; nobody hears an answer."""
+
+
+class Exchange:
+    __slots__ = ("_receive", "_send", "caller", "names", "query", "scope", "started")
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
+        self.scope = scope
+        self.caller = caller
+        self.names: dict[str, str] = {}  # what the path names: {"job": "render@3"}
+        self.query: dict[str, Any] = {}
+        self.started = False
+        self._receive = receive
+        self._send = send
+
+    @property
+    def is_head(self) -> bool:
+        return bool(self.scope["method"] == "HEAD")
+
+    def header(self, name: bytes) -> str | None:
+        return find_header(self.scope, name)
+
+    async def read_body(self, size_max: int) -> bytes:
+        """The whole body; never holds more than `size_max` bytes of it. Raises TooLarge, ClientGone."""
+        length = self.header(b"content-length")
+        if length is not None and length.isdigit() and int(length) > size_max:
+            raise _too_large(size_max)
+        message = await self._receive()
+        body: bytes = message.get("body", b"")
+        parts = [body]
+        size = len(body)
+        while message.get("more_body", False):
+            if size > size_max:
+                raise _too_large(size_max)
+            message = await self._receive()
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        if size > size_max:
+            raise _too_large(size_max)
+        return b"".join(parts) if len(parts) > 1 else body
+
+    async def read_json(self, decoder: msgspec.json.Decoder[Body], size_max: int) -> Body:
+        return decode_json(await self.read_body(size_max), decoder)
+
+    async def answer(self, status: int, body: bytes = b"", content_type: bytes = JSON, headers: Headers = ()) -> None:
+        """The whole answer at once."""
+        described = [(b"content-type", content_type)] if body else []
+        if status != 204:
+            described.append((b"content-length", str(len(body)).encode()))
+        await self._start(status, [*described, *SAFE_HEADERS, *headers])
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def begin(self, status: int, content_type: bytes, headers: Headers = ()) -> None:
+        """The head of a streamed answer: `write` and `end` follow."""
+        await self._start(status, [(b"content-type", content_type), *SAFE_HEADERS, *headers])
+
+    async def write(self, chunk: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def end(self) -> None:
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def client_gone(self) -> None:
+        """Returns when the client has closed the connection. Only after the body was read, or where there is none."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+        self.started = True
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+
+def find_header(scope: Scope, name: bytes) -> str | None:
+    for key, value in scope["headers"]:
+        if key == name:
+            return str(value, "latin-1")
+    return None
+
+
+def decode_json(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
+    """Raises Invalid that says where the body is malformed, or which field is wrong."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        found = _FIELD.match(str(error))
+        field, message = (found["at"].removeprefix("$").lstrip("."), found["message"]) if found else ("", str(error))
+        raise Invalid([Problem(f"body.{field}" if field else "body", message)]) from None
+    except msgspec.DecodeError as error:
+        raise Invalid([Problem(_position(body, str(error)), _BYTE.sub("", str(error)))]) from None
+    except UnicodeDecodeError as error:
+        raise Invalid([Problem(f"body, byte {error.start}", "is not UTF-8")]) from None
+    except RecursionError:
+        raise Invalid([Problem("body", "is nested too deeply")]) from None
+
+
+def _position(body: bytes, message: str) -> str:
+    found = _BYTE.search(message)
+    if found is None:
+        return "body"
+    lines = body[: int(found[1])].split(b"\n")
+    return f"body, line {len(lines)}, column {len(lines[-1]) + 1}"
+
+
+def _too_large(size_max: int) -> TooLarge:
+    return TooLarge(f"the body is larger than {size_max:,} bytes")

@@ -1,0 +1,172 @@
+"""Handlers for jobs and tasks: each turns a request into one call of the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from shunter.api.exchange import Exchange, decode_json, encode
+from shunter.api.references import parse_index, parse_job_reference
+from shunter.api.routing import Context
+from shunter.api.streams import stream_lines, stream_log
+from shunter.model.documents import parse_documents
+from shunter.model.errors import Invalid, Problem
+from shunter.model.problems import shown
+from shunter.model.views import AttemptPage, JobPage, JobView, SubmittedJob, SubmittedJobs, TaskPage, TaskView, WhyView
+from shunter.ports.gateway import JobQuery, JobReference, LogPiece, LogQuery, TaskQuery
+
+MANIFEST_SIZE_MAX = 2**20
+BULK_SIZE_MAX = 32 * 2**20
+BULK_ITEMS_MAX = 20_000
+KEY_PATTERN = r"^[!-~]{1,128}$"
+LOG_PIECE_SIZE_MAX = 256 * 2**10
+JSON_TYPES = ("", "application/json")
+YAML_TYPES = ("application/yaml", "application/x-yaml", "text/yaml")
+
+
+class BulkSubmit(msgspec.Struct, forbid_unknown_fields=True):
+    items: list[Any]
+
+
+_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_bulk_decoder = msgspec.json.Decoder(BulkSubmit)
+_key_matches = re.compile(KEY_PATTERN).fullmatch
+
+
+async def submit_job(context: Context, exchange: Exchange) -> None:
+    """With `follow`, the job's whole life is this one answer: its first line goes out when the job is committed."""
+    key = _idempotency_key(exchange)
+    document = await _read_manifest(exchange)
+    submitted = (
+        await context.gateway.submit(exchange.caller, [document], namespace=exchange.query["namespace"], key=key)
+    )[0]
+    job = JobReference(submitted.namespace, submitted.name, submitted.run, submitted.id)
+    status = 201 if submitted.created else 200
+    if exchange.query["follow"] is None:
+        view = await context.gateway.job(exchange.caller, job)
+        await exchange.answer(status, encode(view), headers=[(b"location", _location(submitted))])
+    else:
+        lines = await context.gateway.follow(exchange.caller, job, exchange.query["follow"])
+        await stream_lines(exchange, status, lines)
+
+
+async def submit_jobs(context: Context, exchange: Exchange) -> SubmittedJobs:
+    key = _idempotency_key(exchange)
+    documents = (await exchange.read_json(_bulk_decoder, BULK_SIZE_MAX)).items
+    if not 1 <= len(documents) <= BULK_ITEMS_MAX:
+        fault = f"must have 1 to {BULK_ITEMS_MAX:,} items"
+        raise Invalid([Problem("body.items", fault, shown(documents), "submit in several requests")])
+    namespace = exchange.query["namespace"]
+    return SubmittedJobs(await context.gateway.submit(exchange.caller, documents, namespace=namespace, key=key))
+
+
+async def list_jobs(context: Context, exchange: Exchange) -> JobPage:
+    asked = exchange.query
+    query = JobQuery(asked["namespace"], asked["state"], asked["label"], asked["limit"], asked["after"])
+    return await context.gateway.jobs(exchange.caller, query)
+
+
+async def get_job(context: Context, exchange: Exchange) -> JobView:
+    return await context.gateway.job(exchange.caller, _job(exchange))
+
+
+async def stop_job(context: Context, exchange: Exchange) -> None:
+    await context.gateway.stop(exchange.caller, _job(exchange), None, exchange.query["now"])
+
+
+async def list_runs(context: Context, exchange: Exchange) -> JobPage:
+    asked = exchange.query
+    return await context.gateway.runs(exchange.caller, _job(exchange), asked["limit"], asked["after"])
+
+
+async def explain_job(context: Context, exchange: Exchange) -> WhyView:
+    return await context.gateway.why(exchange.caller, _job(exchange))
+
+
+async def follow_job(context: Context, exchange: Exchange) -> None:
+    lines = await context.gateway.follow(exchange.caller, _job(exchange), exchange.query["mode"])
+    await stream_lines(exchange, 200, lines)
+
+
+async def list_tasks(context: Context, exchange: Exchange) -> TaskPage:
+    asked = exchange.query
+    query = TaskQuery(asked["state"], asked["limit"], asked["after"])
+    return await context.gateway.tasks(exchange.caller, _job(exchange), query)
+
+
+async def get_task(context: Context, exchange: Exchange) -> TaskView:
+    return await context.gateway.task(exchange.caller, _job(exchange), _index(exchange))
+
+
+async def stop_task(context: Context, exchange: Exchange) -> None:
+    await context.gateway.stop(exchange.caller, _job(exchange), _index(exchange), exchange.query["now"])
+
+
+async def list_attempts(context: Context, exchange: Exchange) -> AttemptPage:
+    return await context.gateway.attempts(exchange.caller, _job(exchange), _index(exchange))
+
+
+async def read_log(context: Context, exchange: Exchange) -> None:
+    asked = exchange.query
+    size_max = LOG_PIECE_SIZE_MAX if asked["limit"] is None else min(asked["limit"], LOG_PIECE_SIZE_MAX)
+    query = LogQuery(asked["stream"], asked["offset"], size_max, asked["attempt"])
+    job, index = _job(exchange), _index(exchange)
+    if asked["follow"]:
+        pieces = await context.gateway.follow_log(exchange.caller, job, index, query)
+    else:
+        pieces = _log_so_far(context, exchange, job, index, query)
+    await stream_log(exchange, pieces, asked["limit"])
+
+
+async def _log_so_far(
+    context: Context, exchange: Exchange, job: JobReference, index: int, query: LogQuery
+) -> AsyncGenerator[LogPiece, None]:
+    """What a task has written by now, piece by piece. A short piece is the last, unless a hole in the log cut it."""
+    while True:
+        piece = await context.gateway.read_log(exchange.caller, job, index, query)
+        skipped = piece.next_offset > query.offset + len(piece.data)
+        is_last = piece.eof or (len(piece.data) < query.size_max and not skipped)
+        yield replace(piece, eof=is_last)
+        if is_last:
+            return
+        query = replace(query, offset=piece.next_offset)
+
+
+async def _read_manifest(exchange: Exchange) -> object:
+    """One document, from JSON or YAML."""
+    content_type = (exchange.header(b"content-type") or "").partition(";")[0].strip().lower()
+    if content_type in JSON_TYPES:
+        return decode_json(await exchange.read_body(MANIFEST_SIZE_MAX), _document_decoder)
+    if content_type not in YAML_TYPES:
+        fault = "must be application/json or application/yaml"
+        raise Invalid([Problem("header.content-type", fault, shown(content_type))])
+    body = await exchange.read_body(MANIFEST_SIZE_MAX)
+    documents = await asyncio.to_thread(parse_documents, body)  # a megabyte of YAML takes a second
+    if len(documents) > 1:
+        raise Invalid([Problem("body", "has several documents", len(documents), "send them to /api/v1/bulk/jobs")])
+    return documents[0]
+
+
+def _idempotency_key(exchange: Exchange) -> str | None:
+    key = exchange.header(b"idempotency-key")
+    if key is not None and not _key_matches(key):
+        fault = "must be 1 to 128 printable ASCII characters without spaces"
+        raise Invalid([Problem("header.idempotency-key", fault, shown(key))])
+    return key
+
+
+def _location(job: SubmittedJob) -> bytes:
+    return f"/api/v1/jobs/{job.name}@{job.run}?namespace={job.namespace}".encode()
+
+
+def _job(exchange: Exchange) -> JobReference:
+    return parse_job_reference(exchange.names["job"], exchange.query["namespace"])
+
+
+def _index(exchange: Exchange) -> int:
+    return parse_index(exchange.names["index"])

@@ -1,0 +1,122 @@
+"""The OpenAPI 3.1 document, made from the table of routes, the views and the manifests' schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from shunter.api.jobs import BULK_ITEMS_MAX
+from shunter.api.parameters import Parameter
+from shunter.api.problems import CONTENT_TYPE, ProblemDocument
+from shunter.api.references import JOB_PATTERN
+from shunter.api.routing import Answer, RequestBody, Route
+from shunter.model.jobs import COUNT_MAX
+from shunter.model.manifests import job_schema
+
+Document = dict[str, Any]
+
+REFERENCE = "#/components/schemas/{name}"
+ALWAYS_POSSIBLE = (401, 429, 500, 503)
+PATH_PARAMETERS: dict[str, Document] = {
+    "job": {"description": "NAME, NAME@RUN or id:NUMBER", "schema": {"type": "string", "pattern": JOB_PATTERN}},
+    "index": {
+        "description": "a task's number, from 0",
+        "schema": {"type": "integer", "minimum": 0, "maximum": COUNT_MAX - 1},
+    },
+    "name": {"description": "a node's name", "schema": {"type": "string", "minLength": 1}},
+}
+
+
+def openapi_document(routes: Iterable[Route], version: str) -> Document:
+    routes = list(routes)
+    paths: dict[str, Document] = {}
+    shapes = _Shapes(routes)
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, shapes)
+    about = "Jobs, tasks, nodes and events of a Shunter cluster."
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Shunter", "version": version, "description": about, "license": {"name": "Apache-2.0"}},
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": shapes.components,
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+class _Shapes:
+    """The schemas of all views, and references to them."""
+
+    def __init__(self, routes: list[Route]) -> None:
+        wanted: list[Any] = [ProblemDocument]
+        for route in routes:
+            wanted += [answer.shape for answer in route.answers if answer.shape is not None]
+            if route.body is not None and route.body.shape is not None:
+                wanted.append(route.body.shape)
+        unique = list(dict.fromkeys(wanted))
+        schemas, self.components = msgspec.json.schema_components(unique, ref_template=REFERENCE)
+        self._references = dict(zip(unique, schemas, strict=True))
+        job = job_schema()
+        del job["$schema"]  # the document's own dialect, OpenAPI's, is the same
+        items = {"type": "array", "items": component("Job"), "minItems": 1, "maxItems": BULK_ITEMS_MAX}
+        self.components["Job"] = job
+        self.components["BulkSubmit"] = {
+            "type": "object", "properties": {"items": items}, "required": ["items"], "additionalProperties": False,
+        }  # fmt: skip
+
+    def reference(self, shape: Any) -> Document:
+        found: Document = self._references[shape]
+        return found
+
+
+def component(name: str) -> Document:
+    return {"$ref": REFERENCE.format(name=name)}
+
+
+def _operation(route: Route, shapes: _Shapes) -> Document:
+    operation: Document = {"operationId": route.name, "summary": route.summary}
+    if parameters := _parameters(route):
+        operation["parameters"] = parameters
+    if route.body is not None:
+        operation["requestBody"] = _request_body(route.body, shapes)
+    if route.public:
+        operation["security"] = []
+    return operation | {"responses": _responses(route, shapes)}
+
+
+def _parameters(route: Route) -> list[Document]:
+    names = [segment[1:-1] for segment in route.path.split("/") if segment.startswith("{")]
+    in_path = [{"name": name, "in": "path", "required": True, **PATH_PARAMETERS[name]} for name in names]
+    in_query = [_parameter("query", parameter) for parameter in route.query.parameters]
+    return in_path + in_query + [_parameter("header", parameter) for parameter in route.headers]
+
+
+def _parameter(place: str, parameter: Parameter) -> Document:
+    schema = {"type": "array", "items": parameter.schema} if parameter.many else parameter.schema
+    return {"name": parameter.name, "in": place, "description": parameter.about, "schema": schema}
+
+
+def _request_body(body: RequestBody, shapes: _Shapes) -> Document:
+    schema = component(body.component) if body.component else shapes.reference(body.shape)
+    return {"required": body.required, "content": {kind: {"schema": schema} for kind in body.content_types}}
+
+
+def _responses(route: Route, shapes: _Shapes) -> Document:
+    responses: Document = {}
+    for answer in route.answers:
+        response = responses.setdefault(str(answer.status), {"description": answer.about})
+        if answer.status != HTTPStatus.NO_CONTENT:
+            response.setdefault("content", {})[answer.content_type] = _content(answer, shapes)
+    for status in sorted({*route.errors, *(() if route.public else ALWAYS_POSSIBLE)}):
+        content = {CONTENT_TYPE.decode(): {"schema": shapes.reference(ProblemDocument)}}
+        responses[str(status)] = {"description": HTTPStatus(status).phrase, "content": content}
+    return responses
+
+
+def _content(answer: Answer, shapes: _Shapes) -> Document:
+    return {} if answer.shape is None else {"schema": shapes.reference(answer.shape)}

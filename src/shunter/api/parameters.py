@@ -1,0 +1,159 @@
+"""Query parameters: declared once, read with all problems together, and published in the OpenAPI document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+from shunter.api.references import EVENT_PATTERN, parse_event_position
+from shunter.model.errors import Invalid
+from shunter.model.fields import Field, Schema, text
+from shunter.model.job_fields import LABEL_KEY_PATTERN, NAME
+from shunter.model.problems import Problems, nearest
+
+QUERY_SIZE_MAX = 8192
+CURSOR_SIZE_MAX = 512
+REPEATED_MAX = 32
+
+Read = Callable[[str, str, Problems], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`many` parameters may be repeated and are read as a tuple."""
+
+    name: str
+    about: str
+    read: Read
+    schema: Schema
+    default: Any = None
+    many: bool = False
+
+
+class Query:
+    """The parameters that one route knows."""
+
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        self.parameters = tuple(parameters)
+        self._known = {parameter.name: parameter for parameter in parameters}
+        self._defaults = {parameter.name: () if parameter.many else parameter.default for parameter in parameters}
+
+    def read(self, query_string: bytes) -> dict[str, Any]:
+        """All parameters by name, defaults filled in. Raises Invalid with every problem."""
+        values = self._defaults.copy()
+        if not query_string:
+            return values
+        problems = Problems()
+        given: set[str] = set()
+        for name, value in _split(query_string, problems):
+            parameter = self._known.get(name)
+            path = f"query.{name[:64]}"
+            if parameter is None:
+                problems.add(path, "unknown parameter", fix=nearest(name, self._known))
+            elif not parameter.many and name in given:
+                problems.add(path, "is given twice", value=value, fix="give it once")
+            elif parameter.many and len(values[name]) >= REPEATED_MAX:
+                problems.add(path, f"must be given at most {REPEATED_MAX} times")
+            else:
+                read = parameter.read(value, path, problems)
+                values[name] = (*values[name], read) if parameter.many else read
+            given.add(name)
+        problems.raise_any()
+        return values
+
+
+def _split(query_string: bytes, problems: Problems) -> list[tuple[str, str]]:
+    if len(query_string) > QUERY_SIZE_MAX:
+        problems.add("query", f"must be at most {QUERY_SIZE_MAX:,} bytes")
+        problems.raise_any()
+    try:
+        return parse_qsl(query_string.decode("ascii"), keep_blank_values=True, errors="strict")
+    except UnicodeDecodeError:
+        problems.add("query", "must be UTF-8, percent-encoded")
+        problems.raise_any()
+        raise
+
+
+def whole_parameter(name: str, about: str, minimum: int, maximum: int, default: int | None = None) -> Parameter:
+    digits = re.compile(r"-?[0-9]{1,18}")
+
+    def read(value: str, path: str, problems: Problems) -> int:
+        found = int(value) if digits.fullmatch(value) else minimum - 1
+        if not minimum <= found <= maximum:
+            problems.add(path, f"must be a whole number, {minimum:,} to {maximum:,}", value=value)
+        return found
+
+    schema: Schema = {"type": "integer", "minimum": minimum, "maximum": maximum}
+    return Parameter(name, about, read, schema | ({} if default is None else {"default": default}), default)
+
+
+def flag_parameter(name: str, about: str) -> Parameter:
+    def read(value: str, path: str, problems: Problems) -> bool:
+        if value not in ("true", "false"):
+            problems.add(path, "must be true or false", value=value)
+        return value == "true"
+
+    return Parameter(name, about, read, {"type": "boolean", "default": False}, False)
+
+
+def choice_parameter(
+    name: str, about: str, words: Sequence[str], default: str | None = None, *, many: bool = False
+) -> Parameter:
+    def read(value: str, path: str, problems: Problems) -> str:
+        if value not in words:
+            problems.add(path, f"must be one of {', '.join(words)}", value=value, fix=nearest(value, words))
+        return value
+
+    schema: Schema = {"type": "string", "enum": list(words)} | ({} if default is None else {"default": default})
+    return Parameter(name, about, read, schema, default, many)
+
+
+def field_parameter(name: str, about: str, field: Field, default: str | None = None) -> Parameter:
+    """A parameter that is read like a field of a manifest."""
+    return Parameter(name, about, field.read, field.schema, default)
+
+
+def namespace_parameter(default: str, *, all_allowed: bool) -> Parameter:
+    """Read as None for `*`, all namespaces, which only lists allow."""
+
+    def read(value: str, path: str, problems: Problems) -> str | None:
+        if value == "*" and all_allowed:
+            return None
+        NAME.read(value, path, problems)
+        return value
+
+    about = "the namespace" + (", or * for all" if all_allowed else "")
+    schema = {"anyOf": [NAME.schema, {"const": "*"}]} if all_allowed else NAME.schema
+    return Parameter("namespace", about, read, schema | {"default": default}, None if default == "*" else default)
+
+
+def label_parameter() -> Parameter:
+    key_matches = re.compile(LABEL_KEY_PATTERN).fullmatch
+
+    def read(value: str, path: str, problems: Problems) -> tuple[str, str]:
+        key, equals, wanted = value.partition("=")
+        if not equals or not key_matches(key):
+            problems.add(path, "must be KEY=VALUE", value=value)
+        return key, wanted
+
+    pattern = LABEL_KEY_PATTERN.removesuffix("$") + r"=[^\u0000]*$"
+    return Parameter(
+        "label", "only with this label, as KEY=VALUE", read, {"type": "string", "pattern": pattern}, many=True
+    )
+
+
+def event_parameter(name: str, about: str) -> Parameter:
+    def read(value: str, path: str, problems: Problems) -> Any:
+        try:
+            return parse_event_position(value, path)
+        except Invalid as error:
+            problems.found.extend(error.problems)
+            return None
+
+    return Parameter(name, about, read, {"type": "string", "pattern": EVENT_PATTERN})
+
+
+AFTER = field_parameter("after", "the cursor `next` of the page before", text(size_max=CURSOR_SIZE_MAX))

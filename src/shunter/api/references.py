@@ -1,0 +1,49 @@
+"""What a path names: a job (`NAME`, `NAME@RUN` or `id:123`), a task's index, a place in the stream of events.
+
+The one place where references are parsed; the routes call it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+from shunter.model.errors import Invalid, Problem
+from shunter.model.job_fields import NAME_PATTERN
+from shunter.model.jobs import COUNT_MAX
+from shunter.model.problems import shown
+from shunter.ports.gateway import EventPosition, JobReference
+
+JOB_PATTERN = NAME_PATTERN.removesuffix("$") + r"(@[1-9][0-9]{0,8})?$|^id:[1-9][0-9]{0,17}$"
+EVENT_PATTERN = r"^[0-9]{1,18}(-[0-9]{1,9})?$"
+
+_JOB = re.compile(JOB_PATTERN)
+_INDEX = re.compile(r"[0-9]{1,8}")
+_EVENT = re.compile(EVENT_PATTERN)
+
+
+def parse_job_reference(text: str, namespace: str) -> JobReference:
+    if not _JOB.fullmatch(text):
+        _refuse("path.job", "must name a job", text, "write NAME, NAME@RUN or id:NUMBER")
+    if text.startswith("id:"):
+        return JobReference(namespace, id=int(text[3:]))
+    name, _, run = text.partition("@")
+    return JobReference(namespace, name, int(run) if run else None)
+
+
+def parse_index(text: str) -> int:
+    if not _INDEX.fullmatch(text) or int(text) >= COUNT_MAX:
+        _refuse("path.index", "must be a task's number, counted from 0", text, None)
+    return int(text)
+
+
+def parse_event_position(text: str, field: str) -> EventPosition:
+    """`VERSION-N`, the id of an event; or `VERSION`, which stands for all events of that version."""
+    if not _EVENT.fullmatch(text):
+        _refuse(field, "must be the id of an event", text, "write VERSION or VERSION-N")
+    version, _, number = text.partition("-")
+    return EventPosition(int(version), int(number) if number else None)
+
+
+def _refuse(field: str, message: str, value: str, fix: str | None) -> NoReturn:
+    raise Invalid([Problem(field, message, shown(value), fix)])

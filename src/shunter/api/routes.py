@@ -1,0 +1,163 @@
+"""The table of all routes: what the router dispatches by, and what the OpenAPI document is made from."""
+
+from __future__ import annotations
+
+from shunter.api import cluster, jobs
+from shunter.api import parameters as p
+from shunter.api.routing import Answer, RequestBody, Route
+from shunter.model import views as v
+from shunter.model.fields import text
+from shunter.model.job_fields import NAME
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.lifecycles import JobState, TaskState
+
+BASE = "/api/v1"
+PAGE_MAX = 1000
+TASK_PAGE_MAX = 10_000
+NODE_PAGE_MAX = 10_000
+OFFSET_MAX = 2**53
+ATTEMPT_MAX = 2**31
+
+NAMESPACE = p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False)
+NAMESPACES = p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=True)
+LIMIT = p.whole_parameter("limit", "how many items at most", 1, PAGE_MAX, 100)
+TASK_LIMIT = p.whole_parameter("limit", "how many items at most", 1, TASK_PAGE_MAX, 1000)
+NODE_LIMIT = p.whole_parameter("limit", "how many items at most", 1, NODE_PAGE_MAX, NODE_PAGE_MAX)
+JOB_STATE = p.choice_parameter("state", "only in this state", [state.word for state in JobState], many=True)
+TASK_STATE = p.choice_parameter("state", "only in this state", [state.word for state in TaskState], many=True)
+NOW = p.flag_parameter("now", "kill at once, without grace")
+FOLLOW_MODES = ("end", "progress", "logs")
+IDEMPOTENCY_KEY = p.field_parameter(
+    "Idempotency-Key",
+    "the same key again returns what the first request with it made",
+    text(jobs.KEY_PATTERN, size_max=128),
+)
+
+IN_JOB = p.Query((NAMESPACE,))
+PUBLISHED_JOB = RequestBody(component="Job", content_types=("application/json", "application/yaml"))
+FOLLOWED = "lines: the job, then progress or log, then its end"
+
+ROUTES = (
+    Route(
+        "GET", "/healthz", "getHealth", "Whether the manager answers", cluster.get_health,
+        answers=(Answer(200, cluster.Status),), public=True,
+    ),
+    Route(
+        "GET", f"{BASE}/openapi.json", "getOpenApi", "This description", cluster.get_openapi,
+        answers=(Answer(200, dict),),
+    ),
+    Route(
+        "GET", f"{BASE}/cluster", "getCluster", "The cluster at a glance", cluster.get_cluster,
+        answers=(Answer(200, v.ClusterInfo),),
+    ),
+    Route(
+        "POST", f"{BASE}/cluster/down", "stopCluster", "Stop the cluster; nothing is lost", cluster.stop_cluster,
+        answers=(Answer(202, cluster.Status, about="it begins to stop"),),
+        body=RequestBody(cluster.Down, required=False), errors=(400, 413),
+    ),
+    Route(
+        "POST", f"{BASE}/jobs", "submitJob", "Submit a job, and follow it if asked", jobs.submit_job,
+        answers=(
+            Answer(201, v.JobView, about="the job is committed"),
+            Answer(200, v.JobView, about="the same key, or an unfinished job with the same spec, was there before"),
+            Answer(201, v.FollowLine, "application/x-ndjson", about=FOLLOWED),
+            Answer(200, v.FollowLine, "application/x-ndjson", about=FOLLOWED),
+        ),
+        query=p.Query((NAMESPACE, p.choice_parameter("follow", "stream the job's life as NDJSON", FOLLOW_MODES))),
+        headers=(IDEMPOTENCY_KEY,), body=PUBLISHED_JOB, errors=(400, 409, 413),
+    ),
+    Route(
+        "POST", f"{BASE}/bulk/jobs", "submitJobs", "Submit many jobs, all or none", jobs.submit_jobs,
+        answers=(Answer(201, v.SubmittedJobs, about="all are committed"),),
+        query=IN_JOB, headers=(IDEMPOTENCY_KEY,), body=RequestBody(component="BulkSubmit"), errors=(400, 409, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs", "listJobs", "Jobs, newest first", jobs.list_jobs,
+        answers=(Answer(200, v.JobPage),), errors=(400,),
+        query=p.Query((NAMESPACES, JOB_STATE, p.label_parameter(), LIMIT, p.AFTER)),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}", "getJob", "One job", jobs.get_job,
+        answers=(Answer(200, v.JobView),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "DELETE", f"{BASE}/jobs/{{job}}", "stopJob", "Stop a job; one that has ended stays as it is", jobs.stop_job,
+        answers=(Answer(204),), query=p.Query((NAMESPACE, NOW)), errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/runs", "listRuns", "All runs of a job's name, newest first", jobs.list_runs,
+        answers=(Answer(200, v.JobPage),), query=p.Query((NAMESPACE, LIMIT, p.AFTER)), errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/why", "explainJob", "Why a job waits, or ended as it did", jobs.explain_job,
+        answers=(Answer(200, v.WhyView),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/follow", "followJob", "A job's life as NDJSON, until its end", jobs.follow_job,
+        answers=(Answer(200, v.FollowLine, "application/x-ndjson", about=FOLLOWED),), errors=(400, 404),
+        query=p.Query((NAMESPACE, p.choice_parameter("mode", "what to tell beside the end", FOLLOW_MODES, "end"))),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks", "listTasks", "A job's tasks, by index", jobs.list_tasks,
+        answers=(Answer(200, v.TaskPage),), errors=(400, 404),
+        query=p.Query((NAMESPACE, TASK_STATE, TASK_LIMIT, p.AFTER)),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "getTask", "One task", jobs.get_task,
+        answers=(Answer(200, v.TaskView),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "DELETE", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "stopTask", "Stop one task", jobs.stop_task,
+        answers=(Answer(204),), query=p.Query((NAMESPACE, NOW)), errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/attempts", "listAttempts", "A task's attempts", jobs.list_attempts,
+        answers=(Answer(200, v.AttemptPage),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/logs", "readLog", "A task's output, as raw bytes", jobs.read_log,
+        answers=(Answer(200, None, "application/octet-stream", about="X-Log-Truncated says whether a part was cut"),),
+        errors=(400, 404),
+        query=p.Query((
+            NAMESPACE,
+            p.choice_parameter("stream", "which output", ("stdout", "stderr"), "stdout"),
+            p.whole_parameter("offset", "the first byte wanted", 0, OFFSET_MAX, 0),
+            p.whole_parameter("limit", "how many bytes at most", 0, OFFSET_MAX),
+            p.whole_parameter("attempt", "which attempt; the latest if not given", 1, ATTEMPT_MAX),
+            p.flag_parameter("follow", "go on until the task has ended"),
+        )),
+    ),
+    Route(
+        "GET", f"{BASE}/nodes", "listNodes", "The nodes, by name", cluster.list_nodes,
+        answers=(Answer(200, v.NodePage),), errors=(400,),
+        query=p.Query((NODE_LIMIT, p.AFTER)),
+    ),
+    Route(
+        "GET", f"{BASE}/nodes/{{name}}", "getNode", "One node", cluster.get_node,
+        answers=(Answer(200, v.NodeView),), errors=(404,),
+    ),
+    Route(
+        "PATCH", f"{BASE}/nodes/{{name}}", "patchNode", "Change a node's labels", cluster.patch_node,
+        answers=(Answer(200, v.NodeView),), body=RequestBody(cluster.NodePatch), errors=(400, 404, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/nodes/{{name}}/stats", "getNodeStats", "A machine and its tasks, fresh", cluster.get_node_stats,
+        answers=(Answer(200, v.NodeStatsView),), errors=(404,),
+    ),
+    Route(
+        "GET", f"{BASE}/events", "listEvents", "What happened, as a page or as a stream", cluster.list_events,
+        answers=(
+            Answer(200, v.EventPage),
+            Answer(200, None, "text/event-stream", about="id: VERSION-N, event: the type, data: an event as JSON"),
+        ),
+        query=p.Query((
+            p.namespace_parameter("*", all_allowed=True),
+            p.field_parameter("job", "only of the job with this name", NAME),
+            p.event_parameter("after", "only behind this event: VERSION-N, or VERSION for all of a version"),
+            LIMIT,
+            p.flag_parameter("follow", "stream server-sent events, from now on or behind `after`"),
+        )),
+        headers=(p.event_parameter("Last-Event-ID", "like `after`; a browser sends it when it reconnects"),),
+        errors=(400, 404),
+    ),
+)  # fmt: skip

@@ -1,0 +1,110 @@
+"""What a route is, and how a path finds its own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from shunter.api.exchange import Exchange
+from shunter.api.parameters import Parameter, Query
+from shunter.ports.gateway import Gateway
+
+NO_QUERY = Query(())
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What handlers need beside the request."""
+
+    gateway: Gateway
+    heartbeat_s: float
+    openapi: Callable[[], bytes]
+
+
+# A handler returns the body of the route's first answer, or None if it has answered by itself or there is no body.
+Handler = Callable[[Context, Exchange], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One way in which a route answers. `shape` is a view, or None for no body or raw bytes."""
+
+    status: int
+    shape: Any = None
+    content_type: str = "application/json"
+    about: str = "done"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestBody:
+    """What a route reads: a view, or a named component of the OpenAPI document; all `content_types` carry the same."""
+
+    shape: Any = None
+    component: str = ""
+    content_types: tuple[str, ...] = ("application/json",)
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One line of the table in `api.routes`: all that a client must know, and the function that does it."""
+
+    method: str
+    path: str  # "/api/v1/jobs/{job}"
+    name: str
+    summary: str
+    handle: Handler
+    answers: tuple[Answer, ...]
+    errors: tuple[int, ...] = ()
+    query: Query = NO_QUERY
+    headers: tuple[Parameter, ...] = ()
+    body: RequestBody | None = None
+    public: bool = False  # open to all, without a token
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    methods: dict[str, Route]
+    names: dict[str, str]
+
+    @property
+    def allowed(self) -> str:
+        implied = ["HEAD"] if "GET" in self.methods else []
+        return ", ".join([*self.methods, *implied, "OPTIONS"])
+
+
+class Router:
+    def __init__(self, routes: Iterable[Route]) -> None:
+        self._fixed: dict[str, dict[str, Route]] = {}
+        self._patterns: dict[int, list[tuple[list[str], dict[str, Route]]]] = {}  # by the number of segments
+        by_path: dict[str, dict[str, Route]] = {}
+        for route in routes:
+            by_path.setdefault(route.path, {})[route.method] = route
+        for path, methods in by_path.items():
+            if "{" in path:
+                segments = path.split("/")
+                self._patterns.setdefault(len(segments), []).append((segments, methods))
+            else:
+                self._fixed[path] = methods
+
+    def find(self, path: str) -> Found | None:
+        methods = self._fixed.get(path)
+        if methods is not None:
+            return Found(methods, {})
+        segments = path.split("/")
+        for pattern, methods in self._patterns.get(len(segments), ()):
+            names = _match(pattern, segments)
+            if names is not None:
+                return Found(methods, names)
+        return None
+
+
+def _match(pattern: list[str], segments: list[str]) -> dict[str, str] | None:
+    names = {}
+    for wanted, segment in zip(pattern, segments, strict=True):
+        if wanted.startswith("{"):
+            names[wanted[1:-1]] = segment
+        elif wanted != segment:
+            return None
+    return names

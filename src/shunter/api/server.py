@@ -1,0 +1,83 @@
+"""Serving an ASGI application over HTTP/1.1, within an event loop that runs already. Used by `app/`.
+
+It takes uvicorn's protocol without uvicorn's server: that one installs signal handlers of its own, and wakes ten times
+a second for as long as it lives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from shunter.api.exchange import Receive, Scope, Send
+
+if TYPE_CHECKING:
+    from uvicorn.server import ServerState
+
+KEEP_ALIVE_S = 75
+BACKLOG_MAX = 1024
+
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class HttpServer:
+    """A server that listens. Made by `serve`."""
+
+    def __init__(self, listener: asyncio.Server, state: ServerState, host: str, port: int) -> None:
+        self.host = host
+        self.port = port
+        self._listener = listener
+        self._state = state
+
+    async def stop(self, grace_s: float = 2.0) -> None:
+        """Take no more connections, let requests end for `grace_s`, then cancel what is left (streams mostly)."""
+        self._listener.close()
+        for connection in list(self._state.connections):
+            connection.shutdown()
+        if self._state.tasks:
+            await asyncio.wait(list(self._state.tasks), timeout=grace_s)
+        left = list(self._state.tasks)
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=grace_s)
+        for connection in list(self._state.connections):
+            connection.transport.close()
+        await self._listener.wait_closed()
+
+
+async def serve(app: Application, host: str = "127.0.0.1", port: int = 0) -> HttpServer:
+    """Listen on an address; port 0 means a free one, told by the result's `port`. Raises OSError if it is taken."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return await serve_socket(app, socket.create_server((host, port), family=family, backlog=BACKLOG_MAX))
+
+
+async def serve_socket(app: Application, listening: socket.socket) -> HttpServer:
+    """Serve on a socket that is bound already, and owned by the server from now on."""
+    from uvicorn.config import Config
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    from uvicorn.server import ServerState
+
+    config = Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+    )
+    config.load()
+    logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # the application says itself what went wrong
+    state = ServerState()
+    app_state: dict[str, Any] = {}
+    loop = asyncio.get_running_loop()
+    listener = await loop.create_server(
+        lambda: HttpToolsProtocol(config, state, app_state), sock=listening, backlog=BACKLOG_MAX
+    )
+    host, port = listening.getsockname()[:2]
+    return HttpServer(listener, state, host, port)

@@ -1,0 +1,124 @@
+"""Answers that go on: NDJSON lines, server-sent events, growing logs. They end with their source, client or server.
+
+A stream runs in its request's own task, and a companion task watches the client. When the client goes, the companion
+cancels the stream, so that the source's clean-up runs at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import TypeVar
+
+from shunter.api.exchange import Exchange, encode
+from shunter.log import Log
+from shunter.model.errors import ShunterError
+from shunter.model.views import EventView, FollowLine
+from shunter.ports.gateway import LogPiece
+
+NDJSON = b"application/x-ndjson"
+EVENT_STREAM = b"text/event-stream"
+OCTETS = b"application/octet-stream"
+HEARTBEAT = b": still here\n\n"
+log = Log(__name__)
+
+Item = TypeVar("Item")
+
+
+async def stream_lines(exchange: Exchange, status: int, lines: AsyncGenerator[FollowLine, None]) -> None:
+    """One JSON object a line. Without an `end` line it was cut short, and the client may follow again."""
+    async with aclosing(lines):
+        await exchange.begin(status, NDJSON)
+        await _pump(exchange, lines, lambda line: encode(line) + b"\n")
+        await exchange.end()
+
+
+async def stream_events(exchange: Exchange, events: AsyncGenerator[EventView, None], heartbeat_s: float) -> None:
+    """Server-sent events, resumable by their ids, with a comment every `heartbeat_s` for whoever closes quiet ones."""
+    async with aclosing(events):
+        await exchange.begin(200, EVENT_STREAM)
+        await exchange.write(HEARTBEAT)
+        await _pump(exchange, events, _event_bytes, heartbeat_s)
+        await exchange.end()
+
+
+async def stream_log(exchange: Exchange, pieces: AsyncGenerator[LogPiece, None], size_max: int | None) -> None:
+    """Raw output, at most `size_max` bytes. What is cut short has no proper end: nobody shall take it for whole."""
+    async with aclosing(pieces):
+        first = await anext(pieces, LogPiece(b"", 0, eof=True))
+        headers = [(b"x-log-truncated", b"true" if first.truncated else b"false")]
+        if first.eof:
+            await exchange.answer(200, first.data[:size_max], OCTETS, headers)
+            return
+        await exchange.begin(200, OCTETS, headers)
+        async with aclosing(_log_chunks(first, pieces, size_max)) as chunks:
+            if await _pump(exchange, chunks, bytes):
+                await exchange.end()
+
+
+async def _pump(
+    exchange: Exchange,
+    source: AsyncGenerator[Item, None],
+    to_bytes: Callable[[Item], bytes],
+    heartbeat_s: float | None = None,
+) -> bool:
+    """Write what the source yields, until it ends; says whether it did, or was cut short instead."""
+    if exchange.is_head:
+        return True
+    try:
+        async with _accompanied(exchange, heartbeat_s):
+            async for item in source:
+                await exchange.write(to_bytes(item))
+            return True
+    except ShunterError as error:
+        log.warning("stream.failed", path=exchange.scope["path"], error=error.detail)
+    return False
+
+
+@asynccontextmanager
+async def _accompanied(exchange: Exchange, heartbeat_s: float | None) -> AsyncIterator[None]:
+    """Leaves the block early, without an error, when the client goes or the server cancels the request to stop."""
+    stream = asyncio.current_task()
+    assert stream is not None
+    companions = [asyncio.create_task(_cancel_without_client(exchange, stream))]
+    if heartbeat_s is not None:
+        companions.append(asyncio.create_task(_beat(exchange, heartbeat_s)))
+    try:
+        yield
+    except asyncio.CancelledError:
+        stream.uncancel()
+    finally:
+        for companion in companions:
+            companion.cancel()
+
+
+async def _cancel_without_client(exchange: Exchange, stream: asyncio.Task[object]) -> None:
+    await exchange.client_gone()
+    stream.cancel()
+
+
+async def _beat(exchange: Exchange, heartbeat_s: float) -> None:
+    while True:
+        await asyncio.sleep(heartbeat_s)
+        await exchange.write(HEARTBEAT)
+
+
+def _event_bytes(event: EventView) -> bytes:
+    return b"id: %b\nevent: %b\ndata: %b\n\n" % (event.id.encode(), event.type.encode(), encode(event))
+
+
+async def _log_chunks(
+    first: LogPiece, pieces: AsyncGenerator[LogPiece, None], size_max: int | None
+) -> AsyncGenerator[bytes, None]:
+    left = size_max
+    piece: LogPiece | None = first
+    while piece is not None:
+        chunk = piece.data[:left]
+        if chunk:
+            yield chunk
+        if left is not None:
+            left -= len(chunk)
+            if left <= 0:
+                return
+        piece = await anext(pieces, None)
