@@ -16,6 +16,7 @@ from shunter.log import Log
 from shunter.model.errors import Unavailable
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import (
+    Ack,
     Goodbye,
     Heartbeat,
     Hello,
@@ -40,6 +41,7 @@ from shunter.watcher.events import NodeEvents
 from shunter.watcher.handshakes import Handshakes
 from shunter.watcher.liveness import Liveness
 from shunter.watcher.pace import Pace
+from shunter.watcher.receipts import Receipts
 from shunter.watcher.requests import Requests
 from shunter.watcher.roster import Roster, Watched
 from shunter.watcher.session import WorkerSession
@@ -71,6 +73,7 @@ class Watcher:
         self._liveness = Liveness(clock, self._pace, self._events.say, self._cut)
         self._handshakes = Handshakes(self._settings.handshake_timeout_s)
         self._requests = Requests(clock, self._settings.request_timeout_s, self._settings.requests_max)
+        self._receipts = Receipts()
         self._duties: list[asyncio.Task[None]] = []
 
     # ---- its life ----
@@ -125,6 +128,10 @@ class Watcher:
         session = self._session(node)
         if session is None:
             log.debug("message.dropped", node=node, kind=type(message).__name__)
+        elif isinstance(message, Ack):
+            seq = self._receipts.acknowledged(session, message.seq)
+            if seq is not None:
+                session.link.send(Ack(seq))
         else:
             session.link.send(message)
 
@@ -175,10 +182,12 @@ class Watcher:
         return msgspec.structs.replace(answer, heartbeat_s=self._pace.heartbeat_s)
 
     async def take_inventory(self, session: WorkerSession, inventory: Inventory) -> None:
-        await self._leading().inventory(session.node, inventory)
+        number = self._receipts.number(session, inventory.seq)
+        await self._leading().inventory(session.node, msgspec.structs.replace(inventory, seq=number))
 
     async def take_report(self, session: WorkerSession, report: Report) -> None:
-        await self._leading().report(session.node, report)
+        number = self._receipts.number(session, report.seq)
+        await self._leading().report(session.node, msgspec.structs.replace(report, seq=number))
 
     def take_heartbeat(self, session: WorkerSession, heartbeat: Heartbeat) -> None:
         watched = self._roster.node_of(session)
@@ -214,6 +223,7 @@ class Watcher:
         self._roster.remove(session)
         self._handshakes.drop(session)
         self._requests.fail(session, reason)
+        self._receipts.forget(session)
         if watched is not None:
             self._roster.unseat(watched)
             self._liveness.disconnected(watched, reason)
