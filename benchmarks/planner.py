@@ -1,0 +1,159 @@
+"""The planner alone, without an engine: placements a second against the bars. `--small` runs in about a second.
+
+    python benchmarks/planner.py [--small]
+
+Each figure is the median of three runs, with the least and the greatest beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shunter.planning.planner import build_policy
+from shunter.planning.view import ClusterView, Decision, NodeKind, Nodes, Queued, TaskClass
+
+GI = 2**30
+RUNS = 3
+NODE_SIZES = ((64_000, 256 * GI), (96_000, 384 * GI), (128_000, 512 * GI), (192_000, 768 * GI))
+SEED = 20
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is placed; the bars hold for FULL."""
+
+    nodes: int
+    classes: int
+    tasks: int
+    tasks_a_round: int  # of each class
+    lone_nodes: int
+    lone_classes: int
+
+
+FULL = Size(nodes=10_000, classes=20, tasks=1_000_000, tasks_a_round=100, lone_nodes=5_000, lone_classes=10_000)
+SMALL = Size(nodes=500, classes=5, tasks=20_000, tasks_a_round=20, lone_nodes=200, lone_classes=500)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--small", action="store_true", help="small sizes, for which no bar holds")
+    small = parser.parse_args().small
+    size = SMALL if small else FULL
+    passed = True
+    for policy in ("e-pvm", "bin-pack", "spread"):
+        passed &= report(f"{policy}, one plan", lambda policy=policy: at_once(policy, size), 3_000_000)
+    for policy in ("e-pvm", "bin-pack", "spread"):
+        passed &= report(f"{policy}, in rounds", lambda policy=policy: in_rounds(policy, size), 100_000)
+    for policy in ("e-pvm", "bin-pack", "spread"):
+        passed &= report(f"{policy}, every task its own class", lambda policy=policy: alone(policy, size), 10_000)
+    return 0 if passed or small else 1
+
+
+def report(what: str, run: Callable[[], float], bar: int) -> bool:
+    rates = sorted(run() for _ in range(RUNS))
+    median = statistics.median(rates)
+    verdict = "ok" if median >= bar else "BELOW"
+    print(f"{what:38} {median:>12,.0f}/s  ({rates[0]:,.0f} to {rates[-1]:,.0f})  bar {bar:,}/s  {verdict}", flush=True)
+    return median >= bar
+
+
+def at_once(policy_name: str, size: Size) -> float:
+    """All tasks of all classes in one decision."""
+    nodes, classes = make_nodes(size.nodes), make_classes(size.classes)
+    queued = [Queued(each, size.tasks // size.classes, since=each.id) for each in classes]
+    policy = build_policy(policy_name)
+    started = time.perf_counter()
+    decision = policy.decide(ClusterView(1, nodes, queued), now=0.0, budget=size.tasks)
+    return check(decision, size.tasks) / (time.perf_counter() - started)
+
+
+def in_rounds(policy_name: str, size: Size) -> float:
+    """A few tasks of each class a round; every round is applied as the engine would, within the time measured."""
+    nodes, classes = make_nodes(size.nodes), make_classes(size.classes)
+    policy = build_policy(policy_name)
+    a_round = size.tasks_a_round * size.classes
+    started = time.perf_counter()
+    for version in range(1, size.tasks // a_round + 1):
+        queued = [Queued(each, size.tasks_a_round, since=version) for each in classes]
+        decision = policy.decide(ClusterView(version, nodes, queued), now=0.0, budget=a_round)
+        check(decision, a_round)
+        apply(decision, nodes, classes)
+    return size.tasks / (time.perf_counter() - started)
+
+
+def alone(policy_name: str, size: Size) -> float:
+    """No two tasks alike, so that every task looks at every node."""
+    nodes, classes = make_nodes(size.lone_nodes), make_classes(size.lone_classes)
+    queued = [Queued(each, 1, since=each.id) for each in classes]
+    policy = build_policy(policy_name)
+    started = time.perf_counter()
+    decision = policy.decide(ClusterView(1, nodes, queued), now=0.0, budget=size.lone_classes)
+    return check(decision, size.lone_classes) / (time.perf_counter() - started)
+
+
+def make_nodes(count: int) -> Nodes:
+    """Nodes of a few sizes in a random order, some of their cpu already measured as busy."""
+    rng = np.random.default_rng(SEED)
+    rows = count + 1
+    capacity = np.zeros((rows, 3), dtype=np.int64)
+    capacity[1:, :2] = np.array(NODE_SIZES)[rng.integers(0, len(NODE_SIZES), count)]
+    capacity[1:, 2] = 1000 * GI
+    eligible = np.ones(rows, dtype=np.bool_)
+    eligible[0] = False
+    return Nodes(
+        resources=["cpu", "memory", "disk"],
+        capacity=capacity,
+        reserved=np.zeros((rows, 3), dtype=np.int64),
+        busy=rng.integers(0, 7, rows) * 0.05,
+        tasks=np.zeros(rows, dtype=np.int64),
+        eligible=eligible,
+        kind=np.zeros(rows, dtype=np.int32),
+        changed=np.ones(rows, dtype=np.int64),
+        kinds=[NodeKind("dc1", {}, {})],
+        names=["", *(f"node-{number}" for number in range(1, rows))],
+        count=rows,
+        tick=1,
+    )
+
+
+def make_classes(count: int) -> list[TaskClass]:
+    rng = random.Random(SEED)
+    return [
+        TaskClass(
+            id=number,
+            needs={"cpu": rng.randrange(100, 1000), "memory": rng.randrange(GI // 4, 3 * GI)},
+            namespace="default",
+            user="benchmark",
+            priority=50,
+        )
+        for number in range(count)
+    ]
+
+
+def apply(decision: Decision, nodes: Nodes, classes: list[TaskClass]) -> None:
+    nodes.tick += 1
+    for placement in decision.placements:
+        for column, resource in enumerate(nodes.resources):
+            need = classes[placement.class_id].needs.get(resource, 0)
+            nodes.reserved[placement.nodes, column] += placement.counts * need
+        nodes.tasks[placement.nodes] += placement.counts
+        nodes.changed[placement.nodes] = nodes.tick
+
+
+def check(decision: Decision, expected: int) -> int:
+    """A fast answer counts only if it is a whole one."""
+    placed = sum(int(placement.counts.sum()) for placement in decision.placements)
+    assert placed == expected, f"{placed} of {expected} tasks placed"
+    return placed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Which nodes can take a task of a class, and why the others cannot. Each filter is a plain function with reasons.
+
+The planner asks `feasible`; `explain` asks for the reasons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shunter.model.resources import DISK, MEMORY, format_amount
+from shunter.planning.ledger import Ledger, Rows
+from shunter.planning.view import BoolArray, IntArray, TaskClass
+
+Accepts = Callable[[TaskClass, Ledger, Rows], BoolArray | None]  # None: this filter has nothing against any row
+Refusal = tuple[str, IntArray]  # a reason, and the rows that it holds for
+Reasons = Callable[[TaskClass, Ledger, IntArray], Iterator[Refusal]]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`accepts` says which rows pass. `reasons` sorts rows that did not into groups with one reason each."""
+
+    name: str
+    accepts: Accepts
+    reasons: Reasons
+
+
+def feasible(task_class: TaskClass, ledger: Ledger, rows: Rows, filters: Sequence[Filter]) -> BoolArray:
+    """The rows that every filter accepts."""
+    accepted = np.ones(ledger.count if isinstance(rows, slice) else len(rows), dtype=np.bool_)
+    for each in filters:
+        passing = each.accepts(task_class, ledger, rows)
+        if passing is not None:
+            np.logical_and(accepted, passing, out=accepted)
+    return accepted
+
+
+def is_eligible(_: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray:
+    return ledger.eligible[rows]
+
+
+def why_ineligible(_: TaskClass, ledger: Ledger, rows: IntArray) -> Iterator[Refusal]:
+    texts = [ledger.ineligible_because(row) for row in rows.tolist()]
+    for text in dict.fromkeys(texts):
+        yield text, rows[[other == text for other in texts]]
+
+
+def lies_in_datacenter(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
+    if not task_class.datacenters:
+        return None
+    return ledger.kinds.lie_in(task_class.datacenters)[ledger.kind[rows]]
+
+
+def why_elsewhere(task_class: TaskClass, _: Ledger, rows: IntArray) -> Iterator[Refusal]:
+    yield f"datacenter is not {' or '.join(task_class.datacenters)}", rows
+
+
+def meets_constraints(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
+    if not task_class.constraints:
+        return None
+    kind = ledger.kind[rows]
+    met: BoolArray = np.logical_and.reduce([ledger.kinds.meet(text)[kind] for text in task_class.constraints])
+    return met
+
+
+def why_unmet(task_class: TaskClass, ledger: Ledger, rows: IntArray) -> Iterator[Refusal]:
+    for text in task_class.constraints:
+        met = ledger.kinds.meet(text)[ledger.kind[rows]]
+        yield f"constraint does not hold: {text}", rows[~met]
+        rows = rows[met]
+
+
+def has_resources(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
+    fits: BoolArray | None = None
+    for resource, need in task_class.needs.items():
+        if resource not in ledger.column:
+            return np.zeros_like(ledger.eligible[rows])
+        enough = ledger.free[ledger.column[resource]][rows] >= need
+        fits = enough if fits is None else np.logical_and(fits, enough, out=fits)
+    return fits
+
+
+def why_too_small(task_class: TaskClass, ledger: Ledger, rows: IntArray) -> Iterator[Refusal]:
+    """By the first resource that lacks; a node too small even when empty is told from one that is full now."""
+    for resource, need in task_class.needs.items():
+        if resource not in ledger.column:
+            yield f"no node has {resource}", rows
+            return
+        column = ledger.column[resource]
+        needs = f"{resource}: needs {spell_amount(resource, need)}"
+        free, size = ledger.free[column][rows], ledger.capacity(resource)[rows]
+        small, full = size < need, (size >= need) & (free < need)
+        if small.any():
+            yield f"{needs}, {spell_amount(resource, int(size[small].max()))} at most even when empty", rows[small]
+        if full.any():
+            yield f"{needs}, {spell_amount(resource, max(0, int(free[full].max())))} free at most", rows[full]
+        rows = rows[~small & ~full]
+
+
+def spell_amount(resource: str, amount: int) -> str:
+    """As short as `format_amount` where that is short, otherwise rounded down to a tenth of a unit: `48.3Gi`."""
+    exact = format_amount(resource, amount)
+    if resource in (MEMORY, DISK) and len(exact) > len("1023Mi"):
+        for power, suffix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
+            if amount >= 2**power:
+                return f"{amount * 10 // 2**power / 10:g}{suffix}"
+    return exact
+
+
+# The order matters to `explain` alone: what will not change by waiting comes before what may.
+FILTERS = (
+    Filter("eligible", is_eligible, why_ineligible),
+    Filter("datacenter", lies_in_datacenter, why_elsewhere),
+    Filter("constraints", meets_constraints, why_unmet),
+    Filter("resources", has_resources, why_too_small),
+)

@@ -1,0 +1,73 @@
+"""Why tasks of a class wait: one reason a node, grouped. Called when someone asks, never while planning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shunter.planning.candidates import FILTERS, Filter, Refusal, spell_amount
+from shunter.planning.ledger import Ledger
+from shunter.planning.view import IntArray, Nodes, TaskClass
+
+EXAMPLES_MAX = 3
+REASONS_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What keeps a number of nodes from taking a task."""
+
+    text: str
+    nodes: int
+    examples: tuple[str, ...]
+
+
+def explain(task_class: TaskClass, nodes: Nodes, filters: Sequence[Filter] = FILTERS) -> list[Reason]:
+    """The first reason of every node, most frequent first; together they count each node once."""
+    if nodes.count <= 1:
+        return [Reason("the cluster has no nodes", 0, ())]
+    ledger = Ledger()
+    ledger.sync(nodes)
+    rows = np.arange(1, nodes.count)
+    hopeless = _never_fits(task_class, ledger)
+    refusals = [(hopeless, rows)] if hopeless else _merged(_refusals(task_class, ledger, rows, filters))
+    refusals.sort(key=lambda refusal: -len(refusal[1]))
+    if len(refusals) > REASONS_MAX:
+        rest = np.concatenate([rows for _, rows in refusals[REASONS_MAX - 1 :]])
+        refusals[REASONS_MAX - 1 :] = [("other reasons", rest)]
+    return [
+        Reason(text, len(rows), tuple(nodes.names[row] for row in rows[:EXAMPLES_MAX].tolist()))
+        for text, rows in refusals
+    ]
+
+
+def _never_fits(task_class: TaskClass, ledger: Ledger) -> str | None:
+    """The one reason that makes all others idle: no node is large enough, even if it were empty."""
+    for resource, need in task_class.needs.items():
+        largest = int(ledger.capacity(resource).max()) if resource in ledger.column else 0
+        if largest == 0:
+            return f"no node has {resource}"
+        if largest < need:
+            needs, has = spell_amount(resource, need), spell_amount(resource, largest)
+            return f"{resource}: needs {needs}, the largest node has {has}"
+    return None
+
+
+def _refusals(task_class: TaskClass, ledger: Ledger, rows: IntArray, filters: Sequence[Filter]) -> Iterator[Refusal]:
+    for each in filters:
+        passing = each.accepts(task_class, ledger, rows)
+        if passing is None:
+            continue
+        yield from each.reasons(task_class, ledger, rows[~passing])
+        rows = rows[passing]
+    yield "has room: waits for its turn", rows
+
+
+def _merged(refusals: Iterator[Refusal]) -> list[Refusal]:
+    groups: dict[str, list[IntArray]] = {}
+    for text, rows in refusals:
+        if len(rows):
+            groups.setdefault(text, []).append(rows)
+    return [(text, np.sort(np.concatenate(parts))) for text, parts in groups.items()]

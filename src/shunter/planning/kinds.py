@@ -1,0 +1,41 @@
+"""What constraints and datacenters say about kinds of nodes, evaluated once a kind. Owned by a `Ledger`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+
+from shunter.planning.constraints import parse_constraint
+from shunter.planning.view import BoolArray, NodeKind
+
+VERDICTS_MAX = 4096  # questions remembered; past it all are asked again
+
+
+class Kinds:
+    """Answers by kind. The engine only appends to its list of kinds, so an answer stays true and just grows longer."""
+
+    def __init__(self, kinds: list[NodeKind]) -> None:
+        self._kinds = kinds
+        self._verdicts: dict[Hashable, BoolArray] = {}
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    def meet(self, constraint: str) -> BoolArray:
+        return self._ask(constraint, parse_constraint(constraint).holds)
+
+    def lie_in(self, datacenters: tuple[str, ...]) -> BoolArray:
+        return self._ask(datacenters, lambda kind: kind.datacenter in datacenters)
+
+    def _ask(self, question: Hashable, holds: Callable[[NodeKind], bool]) -> BoolArray:
+        known = self._verdicts.get(question)
+        if known is not None and len(known) == len(self._kinds):
+            return known
+        if len(self._verdicts) >= VERDICTS_MAX:
+            self._verdicts.clear()
+        first = 0 if known is None else len(known)
+        fresh = np.fromiter((holds(kind) for kind in self._kinds[first:]), dtype=np.bool_)
+        verdict = fresh if known is None else np.concatenate([known, fresh])
+        self._verdicts[question] = verdict
+        return verdict
