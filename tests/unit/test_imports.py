@@ -31,7 +31,7 @@ RULES: dict[str, tuple[str, str]] = {
     "adapters.grpc":    ("log model ports proto",                                     "google grpc msgspec"),
     "watcher":          ("log model ports engine",                                    "msgspec"),
     "gateway":          ("log model ports engine planning",                           "msgspec numpy"),
-    "api":              ("log model ports",                                           "msgspec starlette yaml"),
+    "api":              ("log model ports",                                           "msgspec uvicorn?"),
     "worker":           ("log model ports worker.keeping",                            "msgspec psutil"),
     "worker.keeping":   ("",                                                          ""),
     "worker.keeper":    ("",                                                          "keeping"),  # a script beside it

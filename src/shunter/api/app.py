@@ -9,7 +9,6 @@ import asyncio
 from dataclasses import dataclass
 from functools import cache
 
-from shunter import __version__
 from shunter.api.exchange import ClientGone, Exchange, Receive, Scope, Send, encode, find_header
 from shunter.api.openapi import openapi_document
 from shunter.api.problems import CONTENT_TYPE, MethodNotAllowed, problem_document, problem_headers
@@ -113,4 +112,4 @@ async def _refuse_other(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _openapi_bytes() -> bytes:
-    return encode(openapi_document(ROUTES, __version__))
+    return encode(openapi_document(ROUTES))

@@ -10,7 +10,6 @@ from shunter.api.exchange import JSON, Exchange, decode_json
 from shunter.api.references import parse_event_position
 from shunter.api.routing import Context
 from shunter.api.streams import EVENT_STREAM, stream_events
-from shunter.model.manifests import check_labels
 from shunter.model.views import ClusterInfo, EventPage, NodePage, NodeStatsView, NodeView
 from shunter.ports.gateway import EventQuery
 
@@ -64,7 +63,6 @@ async def get_node(context: Context, exchange: Exchange) -> NodeView:
 
 async def patch_node(context: Context, exchange: Exchange) -> NodeView:
     patch = await exchange.read_json(_patch_decoder, SMALL_SIZE_MAX)
-    check_labels(patch.labels, "body.labels")
     return await context.gateway.label_node(exchange.caller, exchange.names["name"], patch.labels)
 
 

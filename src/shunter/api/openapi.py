@@ -18,6 +18,7 @@ from shunter.model.manifests import job_schema
 
 Document = dict[str, Any]
 
+API_VERSION = "1.0"  # of the contract, not of the software
 REFERENCE = "#/components/schemas/{name}"
 ALWAYS_POSSIBLE = (401, 429, 500, 503)
 PATH_PARAMETERS: dict[str, Document] = {
@@ -30,7 +31,7 @@ PATH_PARAMETERS: dict[str, Document] = {
 }
 
 
-def openapi_document(routes: Iterable[Route], version: str) -> Document:
+def openapi_document(routes: Iterable[Route]) -> Document:
     routes = list(routes)
     paths: dict[str, Document] = {}
     shapes = _Shapes(routes)
@@ -39,7 +40,7 @@ def openapi_document(routes: Iterable[Route], version: str) -> Document:
     about = "Jobs, tasks, nodes and events of a Shunter cluster."
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Shunter", "version": version, "description": about, "license": {"name": "Apache-2.0"}},
+        "info": {"title": "Shunter", "version": API_VERSION, "description": about, "license": {"name": "Apache-2.0"}},
         "security": [{"token": []}],
         "paths": paths,
         "components": {

@@ -145,8 +145,9 @@ class Gateway(Protocol):
         ...
 
     async def follow(self, caller: Caller, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
-        """Lines for mode `end`, `progress` or `logs`: the job first and at once, its end last. A manager that stops
-        ends it without the end. Errors of the reference are raised before it returns."""
+        """Lines for mode `end`, `progress` or `logs`: the job first and at once, its end last. A job of several tasks
+        has no log lines. A manager that stops ends it without the end. Errors of the reference are raised before it
+        returns."""
         ...
 
     async def why(self, caller: Caller, job: JobReference) -> WhyView: ...
