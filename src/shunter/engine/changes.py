@@ -6,9 +6,9 @@ A row that moves tasks names its job in words as well (`ref`), so that history r
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 
 class _Change(msgspec.Struct, array_like=True, gc=False, tag_field="kind"):
@@ -58,14 +58,14 @@ class TaskStarted(_Change, tag=4):
 
 
 class TasksFinished(_Change, tag=5):
-    """All of them exited with 0. `started` and `ended` are packed times; logs are consecutive from `log`."""
+    """All of them exited with 0. `started` and `ended` are times packed by `pack_times`; logs follow one another."""
 
     job: int
     group: int
     first: int
     last: int
-    started: bytes
-    ended: bytes
+    started: list[int]
+    ended: list[int]
     log: int
     ref: str
 
@@ -210,18 +210,10 @@ def decode_round(body: bytes) -> list[Change]:
     return _decoder.decode(body)
 
 
-def pack_times(times_ms: list[int] | NDArray[np.int64]) -> bytes:
-    """Times of neighbouring tasks: the first whole, then the differences, narrow where they fit."""
-    column = np.asarray(times_ms, np.int64)
-    steps = np.diff(column)
-    if steps.size and (np.abs(steps) > 32767).any():
-        return b"\x08" + column.tobytes()
-    return b"\x02" + column[:1].tobytes() + steps.astype(np.int16).tobytes()
+def pack_times(times_ms: list[int]) -> list[int]:
+    """Times of neighbouring tasks: the first whole, then the differences, which pack into a byte or two."""
+    return [later - earlier for earlier, later in zip([0, *times_ms], times_ms, strict=False)]
 
 
-def unpack_times(body: bytes) -> NDArray[np.int64]:
-    if body[:1] == b"\x08":
-        return np.frombuffer(body, np.int64, offset=1)
-    first = np.frombuffer(body, np.int64, 1, offset=1)
-    steps = np.frombuffer(body, np.int16, offset=9)
-    return np.concatenate([first, first + np.cumsum(steps, dtype=np.int64)])
+def unpack_times(steps: list[int]) -> list[int]:
+    return list(accumulate(steps))

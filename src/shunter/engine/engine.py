@@ -72,6 +72,8 @@ class Engine:
         self._wake = asyncio.Event()
         self._in_flight: asyncio.Future[None] | None = None
         self._is_stopping = False
+        self._is_paused = False
+        self._has_backlog = True
         self._recall_at_ms = 0
         self._housekeeping_at_ms = 0
         self._logged_bytes = 0
@@ -111,6 +113,10 @@ class Engine:
         if self._snapshotting:
             await self._snapshotting
         await self._store.save_snapshot(self.epoch, make_snapshot(self.state))
+
+    def pause_placing(self) -> None:
+        """Place nothing any more: the cluster is about to stop, and what is queued stays queued."""
+        self._is_paused = True
 
     async def committed(self) -> None:
         """Until no commit is in flight: what is read then is committed."""
@@ -179,8 +185,10 @@ class Engine:
             for command in commands:
                 self._decide(round, command, answers)
             self._look_at_time(round)
-            place(round, self.policy)
+            if not self._is_paused:
+                place(round, self.policy)
             end_jobs(round)
+            self._has_backlog |= round.has_backlog
             await self._commit(round)
         except Exception as error:
             failure = error if isinstance(error, Unavailable) else Unavailable(f"the round failed ({error}); try again")
@@ -216,7 +224,8 @@ class Engine:
                 on_queue_timeout(round, group)
             elif group.delayed and group.delayed.get(index, round.now_ms + 1) <= round.now_ms:
                 self.state.make_ready(group, index, index)
-        if round.now_ms >= self._recall_at_ms:
+        if self._has_backlog and round.now_ms >= self._recall_at_ms:
+            self._has_backlog = False
             recall_stuck(round)
             self._recall_at_ms = round.now_ms + self.settings.recall_after_ms
         if round.now_ms >= self._housekeeping_at_ms:
@@ -285,7 +294,7 @@ class Engine:
         next_ms = self._housekeeping_at_ms
         if self._timers.next_ms is not None:
             next_ms = min(next_ms, self._timers.next_ms)
-        if any(lanes.outstanding > lanes.width for r in self.state.classes.values() for lanes in r.lanes.values()):
+        if self._has_backlog:
             next_ms = min(next_ms, self._recall_at_ms)
         return max(next_ms - self._now_ms(), 0) / 1000
 

@@ -33,11 +33,12 @@ def place(round: Round, policy: Policy) -> None:
 def recall_stuck(round: Round) -> None:
     """Take back what waits behind tasks that turned out long, so that it can run elsewhere."""
     for record in round.state.classes.values():
-        if record.depth == 1 and not any(lanes.outstanding > lanes.width for lanes in record.lanes.values()):
-            continue
         for lanes in record.lanes.values():
+            if lanes.outstanding <= lanes.width:
+                continue
+            round.has_backlog = True
             is_stuck = round.now_ms - lanes.progress_ms >= round.settings.recall_after_ms
-            if lanes.outstanding > lanes.width and is_stuck and not lanes.recalled:
+            if is_stuck and not lanes.recalled:
                 lanes.recalled = True
                 record.depth = 1
                 round.recalls.setdefault(lanes.node, []).append(record.id)
@@ -96,6 +97,7 @@ def _top_up(round: Round, lanes: Lanes) -> None:
     target = lanes.width * min(record.depth, fair)
     if lanes.outstanding * 2 <= target or lanes.outstanding < lanes.width:
         give(round, record, lanes.node, target - lanes.outstanding)
+        round.has_backlog |= lanes.outstanding > lanes.width
 
 
 def _shrink(round: Round) -> None:

@@ -182,21 +182,14 @@ def _believed(
     """Whether all of these tasks are, as far as the engine knows, live on that node with that attempt number."""
     if not 0 <= first <= last < group.count:
         return False
-    table = round.state.table
-    if first == last:
-        row = group.base + first
-        found = table.state[row]
-        is_live = found == state if state is not None else _ASSIGNED <= found <= _STOPPING
-        return bool(is_live and table.attempt[row] == attempt and table.node[row] == node)
-    rows = slice(group.base + first, group.base + last + 1)
-    states = table.state[rows]
+    table, first_row, last_row = round.state.table, group.base + first, group.base + last
+    if not table.holds(table.attempt, first_row, last_row, attempt):
+        return False
+    if not table.holds(table.node, first_row, last_row, node):
+        return False
+    states = table.state[first_row : last_row + 1].tobytes()
     low, high = (_ASSIGNED, _STOPPING) if state is None else (state, state)
-    return bool(
-        states.min() >= low
-        and states.max() <= high
-        and (table.attempt[rows] == attempt).all()
-        and (table.node[rows] == node).all()
-    )
+    return low <= min(states) and max(states) <= high
 
 
 def _finish(round: Round, group: Group, first: int, last: int, ended: Ended, offset: int) -> None:

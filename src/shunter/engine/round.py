@@ -61,6 +61,7 @@ class Round:
     stops: dict[int, list[StopRange]] = field(default_factory=dict)
     recalls: dict[int, list[int]] = field(default_factory=dict)
     acks: dict[int, int] = field(default_factory=dict)
+    has_backlog: bool = False  # somewhere more tasks than lanes are outstanding
 
     def record(self, change: Change) -> None:
         self.state.apply(change)

@@ -7,7 +7,7 @@ resources) is worked out here, so that replaying the changes gives the same stat
 from __future__ import annotations
 
 import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -255,8 +255,8 @@ class State:
         table.exit_code[rows] = 0
         table.started_ms[rows] = started
         table.ended_ms[rows] = c.unpack_times(change.ended)
-        table.log[rows] = np.arange(change.log, change.log + started.size) if started.size > 1 else change.log
-        self._note_start(group.job, int(started[0]))
+        table.log[rows] = range(change.log, change.log + len(started))
+        self._note_start(group.job, started[0])
 
     def _task_ended(self, change: c.TaskEnded) -> None:
         group = self.jobs[change.job].groups[change.group]
@@ -318,41 +318,24 @@ class State:
         self._move(group, change.first, change.last, event)
 
     def _move(self, group: Group, first: int, last: int, event: TaskEvent, not_before_ms: int = 0) -> None:
-        """Move a run by the table, and keep counts and queues true."""
-        base = group.base
-        if first == last:
-            old = int(self.table.state[base + first])
+        """Move a run by the table, and keep counts and queues true. Mostly all of it is in one state."""
+        rows = slice(group.base + first, group.base + last + 1)
+        olds = self.table.state[rows].tobytes()
+        tally = {olds[0]: len(olds)} if olds.count(olds[0]) == len(olds) else Counter(olds)
+        for old, count in tally.items():
             new = NEXT[event][old]
             if new == _NO_MOVE:
-                raise InvalidMove(f"task {group.job.ref}/{first}: no move from {TaskState(old).word} on {event.word}")
-            self.table.state[base + first] = new
-            self._count(group, old, -1)
-            self._count(group, new, 1)
-            was_queued = old == _QUEUED
-            is_queued = new == _QUEUED
-        else:
-            rows = slice(base + first, base + last + 1)
-            olds = self.table.state[rows]
-            news = NEXT_COLUMNS[event][olds]
-            if (news == _NO_MOVE).any():
-                raise InvalidMove(f"tasks {group.job.ref}/{first}-{last}: not all can move on {event.word}")
-            for state, count in enumerate(np.bincount(olds, minlength=STATES).tolist()):
-                if count:
-                    self._count(group, state, -count)
-            for state, count in enumerate(np.bincount(news, minlength=STATES).tolist()):
-                if count:
-                    self._count(group, state, count)
-            was_queued = bool((olds == _QUEUED).any())
-            is_queued = int(news[0]) == _QUEUED
-            self.table.state[rows] = news
-        if was_queued:
+                run = f"{group.job.ref}/{first}-{last}"
+                raise InvalidMove(f"tasks {run}: no move from {TaskState(old).word} on {event.word}")
+            group.counts[old] -= count
+            group.counts[new] += count
+            self.task_counts[old] -= count
+            self.task_counts[new] += count
+        self.table.state[rows] = new if len(tally) == 1 else NEXT_COLUMNS[event][self.table.state[rows]]
+        if _QUEUED in tally:
             self._unqueue(group, first, last)
-        if is_queued:
+        if new == _QUEUED:
             self._requeue(group, first, last, not_before_ms)
-
-    def _count(self, group: Group, state: int, change: int) -> None:
-        group.counts[state] += change
-        self.task_counts[state] += change
 
     def _unqueue(self, group: Group, first: int, last: int) -> None:
         ready = group.ready

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from bisect import insort
+from sys import byteorder
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from shunter.model.lifecycles import TaskState
 # Columns that a packed block holds, in this order; all others can be derived.
 PACKED = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
 ROWS_MIN = 1024
+_PLAIN, _COMPRESSED = b"\0", b"\1"
 
 
 class TaskTable:
@@ -63,15 +65,18 @@ class TaskTable:
         insort(self._free, (base, count))
         self._merge_free()
 
+    def holds(self, column: NDArray[np.generic], first: int, last: int, value: int) -> bool:
+        """Whether all rows first..last of a column have the value; quicker than NumPy for the usual short runs."""
+        count = last - first + 1
+        return column[first : last + 1].tobytes() == value.to_bytes(column.itemsize, byteorder, signed=True) * count
+
     def pack(self, base: int, count: int) -> bytes:
-        """The block's columns, compressed: neighbouring tasks are much alike, so differences are stored."""
-        parts = []
-        for name in PACKED:
-            column = getattr(self, name)[base : base + count]
-            if column.dtype == np.int64:
-                column = np.diff(column, prepend=np.int64(0))
-            parts.append(column.tobytes())
-        return zlib.compress(b"".join(parts), 1)
+        """The block's columns; compressed where it pays, as differences, because neighbouring tasks are much alike."""
+        columns = [getattr(self, name)[base : base + count] for name in PACKED]
+        if count == 1:
+            return _PLAIN + b"".join([column.tobytes() for column in columns])
+        steps = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
+        return _COMPRESSED + zlib.compress(b"".join([column.tobytes() for column in steps]), 1)
 
     def restore(self, rows: int, body: bytes, blocks: list[tuple[int, int]]) -> None:
         """Take packed columns as the whole table; rows outside of the blocks are free."""
@@ -135,7 +140,7 @@ _KINDS: dict[str, type[np.generic]] = {
 
 def unpack_columns(count: int, body: bytes) -> dict[str, NDArray[np.generic]]:
     """The columns of a packed block by name."""
-    raw = zlib.decompress(body)
+    raw = body[1:] if body[:1] == _PLAIN else zlib.decompress(memoryview(body)[1:])
     columns: dict[str, NDArray[np.generic]] = {}
     position = 0
     for name in PACKED:

@@ -1,0 +1,83 @@
+"""SHUNTER_HOME: where a cluster keeps all it has. One running cluster per home, held by a lock on a file."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shunter.sdk.endpoint import home_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Paths of one home. Made on first use, readable by the owner only."""
+
+    folder: Path
+
+    @classmethod
+    def find(cls) -> Home:
+        home = cls(home_folder().absolute())
+        home.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return home
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "store.db"
+
+    @property
+    def token(self) -> Path:
+        return self.folder / "token"
+
+    @property
+    def worker_token(self) -> Path:
+        return self.folder / "worker-token"
+
+    @property
+    def worker(self) -> Path:
+        """What the local worker keeps: sockets of keepers, logs, scratch folders."""
+        return self.folder / "worker"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "shunter.log"
+
+    @property
+    def description(self) -> Path:
+        return self.folder / "cluster.json"
+
+    def lock(self) -> int | None:
+        """Hold this home until the process ends; None if another process holds it."""
+        descriptor = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        return descriptor
+
+    def is_locked(self) -> bool:
+        descriptor = self.lock()
+        if descriptor is None:
+            return True
+        os.close(descriptor)
+        return False
+
+    def describe(self, description: dict[str, Any]) -> None:
+        """Tell clients where the cluster is; whole or not at all."""
+        draft = self.description.with_suffix(".draft")
+        draft.write_text(json.dumps(description))
+        draft.replace(self.description)
+
+    def read_description(self) -> dict[str, Any] | None:
+        try:
+            found = json.loads(self.description.read_text())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def forget_description(self) -> None:
+        self.description.unlink(missing_ok=True)

@@ -1,0 +1,165 @@
+"""A manager, put together: store, engine, watcher, gateway, API, and with `shunter up` a worker in the same process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import random
+from collections.abc import Awaitable, Callable
+
+from shunter import __version__
+from shunter.api.app import build_app
+from shunter.api.server import HttpServer, serve
+from shunter.app.home import Home
+from shunter.app.options import UpOptions, is_loopback, parse_address
+from shunter.app.places import LocalPlace, Place, SimulatedPlace
+from shunter.engine.engine import Engine
+from shunter.engine.settings import EngineSettings
+from shunter.gateway.gateway import LocalGateway
+from shunter.gateway.tokens import Tokens, ensure_token
+from shunter.log import Log
+from shunter.model.errors import Invalid, Problem, ShunterError
+from shunter.planning.planner import build_policy
+from shunter.ports.clock import Clock
+from shunter.ports.store import Store
+
+PURGE_EVERY_S = 60.0
+READY_MAX_S = 30.0
+log = Log(__name__)
+
+
+class Manager:
+    """`start`, then `wait` until someone asks it to stop, then `stop`."""
+
+    def __init__(self, home: Home, options: UpOptions) -> None:
+        self._home, self._options = home, options
+        self._address = _checked_address(options)
+        self._asked: asyncio.Future[bool] = asyncio.get_running_loop().create_future()  # -> leave tasks running
+        self._duties: list[asyncio.Task[None]] = []
+        self._server: HttpServer | None = None
+
+    async def start(self) -> None:
+        """Returns when the API answers and the first node is ready."""
+        options, home = self._options, self._home
+        tokens = Tokens({ensure_token(home.token): "admin"})
+        self._store = _open_store(options, home)
+        await self._store.open()
+        self._place = _place(options, home)
+        self._clock: Clock = self._place.clock
+        self._engine = Engine(
+            store=self._store,
+            workers=self._place.workers,
+            policy=build_policy(options.policy),
+            clock=self._clock,
+            random=random.Random(),
+            settings=EngineSettings(),
+        )
+        await self._engine.start()
+        self._duties = [_duty(self._engine.run, self._failed), _duty(self._purge_now_and_then, self._failed)]
+        gateway = LocalGateway(
+            engine=self._engine,
+            store=self._store,
+            workers=self._place.workers,
+            clock=self._clock,
+            tokens=tokens,
+            identity={"name": self.name, "version": __version__},
+            is_simulated=bool(options.simulate_nodes),
+            on_down=self.ask_to_stop,
+        )
+        self._server = await serve(build_app(gateway), *self._address)
+        await self._place.start(self._engine)
+        if options.has_worker or options.simulate_nodes:
+            await asyncio.wait_for(self._first_node(), READY_MAX_S)
+        home.describe({"url": self.url, "pid": os.getpid(), "name": self.name, "workers": self._place.address})
+        log.info("manager.ready", url=self.url, version=__version__)
+
+    @property
+    def name(self) -> str:
+        return self._options.name or platform.node() or "shunter"
+
+    @property
+    def url(self) -> str:
+        assert self._server is not None
+        host = f"[{self._server.host}]" if ":" in self._server.host else self._server.host
+        return f"http://{host}:{self._server.port}"
+
+    @property
+    def workers_address(self) -> str:
+        return self._place.address or ""
+
+    def ask_to_stop(self, leave_running: bool) -> None:
+        if not self._asked.done():
+            self._asked.set_result(leave_running)
+
+    async def wait(self) -> bool:
+        """Until asked to stop; says whether tasks shall be left running. Raises what ended the engine, if anything."""
+        return await self._asked
+
+    async def stop(self, leave_running: bool) -> None:
+        """Tasks first (they are queued again, not failed), then the doors, then the store."""
+        self._engine.pause_placing()
+        await self._place.stop(self._engine, leave_running)
+        self._home.forget_description()
+        for duty in self._duties[1:]:
+            duty.cancel()
+        await self._engine.stop()
+        if self._server is not None:
+            await self._server.stop()
+        await asyncio.gather(*self._duties, return_exceptions=True)
+        await self._store.close()
+        log.info("manager.stopped", left_running=leave_running)
+
+    async def _first_node(self) -> None:
+        while not self._engine.state.nodes.view.eligible.any():
+            await asyncio.sleep(0.002)
+
+    async def _purge_now_and_then(self) -> None:
+        while True:
+            await asyncio.sleep(PURGE_EVERY_S)
+            try:
+                await self._engine.purge()
+            except ShunterError as error:
+                log.warning("purge.failed", error=error)
+
+    def _failed(self, error: BaseException) -> None:
+        if not self._asked.done():
+            self._asked.set_exception(error)
+
+
+def _checked_address(options: UpOptions) -> tuple[str, int]:
+    host, port = parse_address(options.listen, "--listen")
+    if not is_loopback(host) and not options.insecure:
+        fix = "listen on 127.0.0.1 behind a TLS proxy, or add --insecure to allow it"
+        raise Invalid([Problem("--listen", "would let other machines in without TLS", options.listen, fix)])
+    return host, port
+
+
+def _open_store(options: UpOptions, home: Home) -> Store:
+    if options.store == "memory":
+        from shunter.adapters.memory.store import MemoryStore
+
+        return MemoryStore()
+    if options.store != "sqlite":
+        raise Invalid([Problem("--store", "is not a kind of store", options.store, "choose sqlite or memory")])
+    from shunter.adapters.sqlite.store import SqliteStore
+
+    return SqliteStore(home.store)
+
+
+def _place(options: UpOptions, home: Home) -> Place:
+    return SimulatedPlace(options) if options.simulate_nodes else LocalPlace(options, home)
+
+
+def _duty(work: Callable[[], Awaitable[None]], failed: Callable[[BaseException], None]) -> asyncio.Task[None]:
+    """Background work; if it ends with an error, the manager ends."""
+
+    async def run() -> None:
+        try:
+            await work()
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            failed(error)
+
+    return asyncio.get_running_loop().create_task(run())

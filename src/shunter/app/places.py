@@ -1,0 +1,127 @@
+"""Where tasks run: on this machine's worker and those that join, or on simulated nodes. Used by `app.manager`."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import random
+from typing import Protocol
+
+from shunter.adapters.system.clock import SystemClock
+from shunter.app.home import Home
+from shunter.app.options import SIMULATED_NODES_MAX, UpOptions, is_loopback, parse_address
+from shunter.engine.engine import Engine
+from shunter.gateway.tokens import ensure_token
+from shunter.log import Log
+from shunter.model.errors import Invalid, Problem
+from shunter.model.lifecycles import TaskState
+from shunter.model.messages import Shutdown
+from shunter.ports.clock import Clock
+from shunter.ports.workers import Workers
+
+STOP_MAX_S = 30.0
+log = Log(__name__)
+
+
+class Place(Protocol):
+    clock: Clock
+    workers: Workers
+    address: str | None  # where remote workers join
+
+    async def start(self, engine: Engine) -> None: ...
+
+    async def stop(self, engine: Engine, leave_running: bool) -> None: ...
+
+
+class LocalPlace:
+    """The watcher, the worker of this process unless there is none, and a door for remote workers if one is asked."""
+
+    def __init__(self, options: UpOptions, home: Home) -> None:
+        from shunter.watcher.watcher import Watcher
+
+        self.clock: Clock = SystemClock()
+        self._watcher = Watcher(self.clock)
+        self.workers: Workers = self._watcher
+        self.address: str | None = None
+        self._options, self._home = options, home
+        self._token = ensure_token(home.worker_token)
+        self._capacity = options.capacity()
+
+    async def start(self, engine: Engine) -> None:
+        await self._watcher.start(engine, list(engine.state.nodes.records))
+        if self._options.workers_listen:
+            await self._open_door(self._options.workers_listen)
+        if self._options.has_worker:
+            await self._start_worker()
+
+    async def stop(self, engine: Engine, leave_running: bool) -> None:
+        if not leave_running:
+            for node in list(engine.state.nodes.records):
+                self._watcher.send(node, Shutdown(stop_tasks=True))
+            await _until_quiet(engine)
+        if self._options.has_worker:
+            await self._worker.stop(end_keepers=not leave_running)
+            self._coupling.close("the manager stops")
+        if self.address is not None:
+            await self._server.stop()
+        await self._watcher.stop("the manager stops")
+
+    async def _start_worker(self) -> None:
+        from shunter.watcher.in_process import connect_in_process
+        from shunter.worker.settings import WorkerSettings
+        from shunter.worker.worker import Worker
+
+        settings = WorkerSettings(self._home.worker, platform.node() or "local", self._capacity)
+        self._worker = Worker(settings, self.clock)
+        await self._worker.start()
+        self._coupling = connect_in_process(self._watcher, self._worker)
+
+    async def _open_door(self, listen: str) -> None:
+        from shunter.adapters.grpc.server import WorkerServer
+
+        host, port = parse_address(listen, "--workers-listen")
+        if not is_loopback(host) and not self._options.insecure:
+            fix = "listen on a loopback address, or add --insecure to allow it"
+            raise Invalid([Problem("--workers-listen", "would let other machines in without TLS", listen, fix)])
+        self._server = WorkerServer(self._watcher, self._token, host, port)
+        bound = await self._server.start()
+        self.address = f"{host}:{bound}"
+
+
+class SimulatedPlace:
+    """Nodes that exist only in this process, in time that runs `speed` times as fast."""
+
+    address: str | None = None
+
+    def __init__(self, options: UpOptions) -> None:
+        from shunter.simulation.direct import SimulatedWorkers
+        from shunter.simulation.scaled_clock import ScaledClock
+
+        if not 1 <= options.simulate_nodes <= SIMULATED_NODES_MAX:
+            fix = f"give a number from 1 to {SIMULATED_NODES_MAX}"
+            raise Invalid([Problem("--simulate-nodes", "is out of range", options.simulate_nodes, fix)])
+        self.clock: Clock = ScaledClock(options.speed)
+        self._fleet = SimulatedWorkers(self.clock, random.Random(0))
+        self.workers: Workers = self._fleet
+        self._count = options.simulate_nodes
+
+    async def start(self, engine: Engine) -> None:
+        from shunter.simulation.fleet import simulated_hellos
+
+        await self._fleet.start(engine, simulated_hellos(self._count))
+
+    async def stop(self, engine: Engine, leave_running: bool) -> None:
+        await self._fleet.stop()
+
+
+async def _until_quiet(engine: Engine) -> None:
+    """Until no task is on a node any more, as far as the engine knows; bounded, because a node may be gone."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + STOP_MAX_S
+    while loop.time() < deadline:
+        await engine.committed()
+        counts = engine.state.task_counts
+        if not any(counts[state] for state in (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.STOPPING)):
+            return
+        await asyncio.sleep(0.02)
+    log.warning("stop.incomplete", tasks=engine.state.task_counts)

@@ -1,0 +1,83 @@
+"""The process of a cluster: `python -m shunter.app.serve OPTIONS_JSON [READY_FD]`. Started by `app.up`.
+
+It tells through READY_FD, in one line of JSON, that it is ready, or why it is not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+
+import msgspec
+
+from shunter.app.home import Home
+from shunter.app.options import UpOptions
+from shunter.model.errors import ShunterError
+
+ALREADY_RUNNING = "already running"
+
+
+class Readiness(msgspec.Struct, omit_defaults=True):
+    """What a starting process tells the one that waits for it."""
+
+    url: str = ""
+    workers: str = ""
+    error: str = ""
+    is_rejected: bool = False
+
+
+def main(arguments: list[str]) -> int:
+    options = msgspec.json.decode(arguments[0], type=UpOptions)
+    ready_fd = int(arguments[1]) if len(arguments) > 1 else None
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+
+    def tell(readiness: Readiness) -> None:
+        if ready_fd is not None:
+            os.write(ready_fd, msgspec.json.encode(readiness) + b"\n")
+            os.close(ready_fd)
+
+    return run(options, tell)
+
+
+def run(options: UpOptions, tell: Callable[[Readiness], None]) -> int:
+    """The cluster's whole life; returns the exit code."""
+    import uvloop
+
+    home = Home.find()
+    os.environ["SHUNTER_HOME"] = str(home.folder)
+    held = home.lock()
+    if held is None:
+        tell(Readiness(error=ALREADY_RUNNING))
+        return 0
+    try:
+        uvloop.run(_serve(home, options, tell))
+    except ShunterError as error:
+        tell(Readiness(error=error.detail, is_rejected=error.status < 500))
+        return 2 if error.status < 500 else 1
+    except OSError as error:
+        tell(Readiness(error=f"cannot start: {error}"))
+        return 1
+    finally:
+        os.close(held)
+    return 0
+
+
+async def _serve(home: Home, options: UpOptions, tell: Callable[[Readiness], None]) -> None:
+    from shunter.app.manager import Manager
+
+    manager = Manager(home, options)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, manager.ask_to_stop, True)
+    loop.add_signal_handler(signal.SIGINT, manager.ask_to_stop, False)
+    await manager.start()
+    tell(Readiness(url=manager.url, workers=manager.workers_address))
+    leave_running = await manager.wait()
+    await manager.stop(leave_running)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,59 @@
+"""Starting a cluster: in the foreground, or as a process in the background that tells when it is ready."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+
+from shunter.app.home import Home
+
+READY_MAX_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What came of it. `error` is empty when the cluster runs."""
+
+    url: str = ""
+    workers: str = ""
+    was_running: bool = False
+    error: str = ""
+    is_rejected: bool = False
+
+
+def start_in_background(options_json: bytes) -> Started:
+    """Returns when the API answers and the first node is ready, or with the reason why not."""
+    home = Home.find()
+    if home.is_locked():
+        return running(home)
+    read_fd, write_fd = os.pipe()
+    log_fd = os.open(home.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    null_fd = os.open(os.devnull, os.O_RDONLY)
+    file_actions = [
+        (os.POSIX_SPAWN_DUP2, null_fd, 0),
+        (os.POSIX_SPAWN_DUP2, log_fd, 1),
+        (os.POSIX_SPAWN_DUP2, log_fd, 2),
+        (os.POSIX_SPAWN_DUP2, write_fd, 3),
+    ]
+    command = [sys.executable, "-m", "shunter.app.serve", options_json.decode(), "3"]
+    environment = {**os.environ, "SHUNTER_HOME": str(home.folder)}
+    os.posix_spawn(sys.executable, command, environment, file_actions=file_actions, setsid=True)
+    for descriptor in (write_fd, log_fd, null_fd):
+        os.close(descriptor)
+    with os.fdopen(read_fd) as ready:
+        line = ready.readline()
+    if not line:
+        return Started(error=f"the cluster did not start; see {home.log}")
+    told = json.loads(line)
+    if told.get("error") == "already running":
+        return running(home)
+    return Started(
+        told.get("url", ""), told.get("workers", ""), False, told.get("error", ""), told.get("is_rejected", False)
+    )
+
+
+def running(home: Home) -> Started:
+    description = home.read_description() or {}
+    return Started(description.get("url", ""), description.get("workers") or "", was_running=True)

@@ -1,0 +1,158 @@
+"""Streams: a job to its end, a log as it is written, events as they are committed. Made by the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from shunter.engine.changes import decode_round
+from shunter.engine.engine import Engine
+from shunter.engine.events import render
+from shunter.engine.feed import JobWatch, Published, Subscription
+from shunter.engine.records import Job
+from shunter.engine.views import counts_view, job_view
+from shunter.gateway.runs import FinishedRun, Runs
+from shunter.model.views import EventView, FollowLine, LogView, ProgressView
+from shunter.ports.gateway import EventPosition, EventQuery, JobReference, LogPiece, LogQuery
+from shunter.ports.store import Store
+from shunter.ports.workers import Workers
+
+PROGRESS_INTERVAL_S = 0.1
+LOG_INTERVAL_S = 0.1
+ROUNDS_PER_READ = 200
+LOG_SIZE_MAX = 256 * 2**10
+STREAMS = ("stdout", "stderr")
+
+
+class Following:
+    def __init__(self, engine: Engine, store: Store, workers: Workers, runs: Runs) -> None:
+        self._engine, self._store, self._workers, self._runs = engine, store, workers, runs
+
+    async def job(self, run: Job | FinishedRun, mode: str) -> AsyncGenerator[FollowLine, None]:
+        """The job at once, what the mode asks for, its end. The watch is set before the first line goes out."""
+        if isinstance(run, FinishedRun):
+            yield FollowLine(job=run.view)
+            async for line in self._all_logs(run, mode):
+                yield line
+            yield FollowLine(end=run.view, exit_code=run.summary.exit_code)
+            return
+        watch = self._engine.feed.watch(run.id)
+        try:
+            yield FollowLine(job=job_view(run))
+            steps = {"progress": self._progress, "logs": self._logs}.get(mode)
+            if steps is not None:
+                async for line in steps(run, watch):
+                    yield line
+            while watch.summary is None and not watch.is_over:
+                watch.news.clear()
+                await watch.news.wait()
+            if watch.summary is not None:
+                yield FollowLine(end=watch.summary.view, exit_code=watch.summary.exit_code)
+        finally:
+            self._engine.feed.unwatch(watch)
+
+    async def log(self, reference: JobReference, index: int, query: LogQuery) -> AsyncGenerator[LogPiece, None]:
+        """Pieces as they are written, later attempts included unless one is named."""
+        offset, log = query.offset, 0
+        while True:
+            run = await self._runs.find(reference)
+            place = await self._runs.place_of(run, index, query.attempt)
+            if place.log != log:
+                offset, log = (query.offset, place.log) if log == 0 else (0, place.log)
+            piece = await self.piece(place.node, place.log, query.stream, offset, query.size_max)
+            if piece.data or offset == query.offset:
+                yield piece
+            offset = piece.next_offset
+            if not piece.data and place.is_over:
+                return
+            if not piece.data:
+                await asyncio.sleep(LOG_INTERVAL_S)
+
+    async def piece(self, node: int, log: int, stream: str, offset: int, size_max: int) -> LogPiece:
+        if not log:
+            return LogPiece(b"", offset, False)
+        data = await self._workers.read_log(node, log >> 32, log & 0xFFFFFFFF, stream, offset, size_max)
+        return LogPiece(data.data, offset + len(data.data), data.eof, data.truncated)
+
+    async def events(self, subscription: Subscription, query: EventQuery) -> AsyncGenerator[EventView, None]:
+        """What the store has after the position, then what is committed from now on."""
+        position = query.after or EventPosition(self._engine.state.version)
+        version = position.version if position.number is None else position.version - 1
+        try:
+            while rounds := await self._store.rounds_after(version, ROUNDS_PER_READ):
+                for logged in rounds:
+                    published = Published(logged.version, logged.at, decode_round(logged.body))
+                    for event in self.render(published, query, position):
+                        yield event
+                version = rounds[-1].version
+            while (live := await subscription.next()) is not None:
+                if live.version > version:
+                    for event in self.render(live, query, position):
+                        yield event
+        finally:
+            self._engine.feed.unsubscribe(subscription)
+
+    def render(self, published: Published, query: EventQuery, after: EventPosition | None) -> list[EventView]:
+        """A round's events that match and come behind the position."""
+        names = self._engine.state.nodes.view.names
+        events = render(published.version, published.at, published.changes, names.__getitem__)
+        if after is not None and after.version == published.version and after.number is not None:
+            events = events[after.number + 1 :]
+        return [
+            event for event in events if query.namespace in (None, event.namespace) and query.job in (None, event.job)
+        ]
+
+    async def _progress(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
+        shown: dict[str, int] = {}
+        while watch.summary is None and not watch.is_over:
+            watch.news.clear()
+            await watch.news.wait()
+            if watch.summary is None:
+                counts = counts_view(job.counts())
+                if counts != shown:
+                    shown = counts
+                    yield FollowLine(progress=ProgressView(job.state.word, counts))
+                await asyncio.sleep(PROGRESS_INTERVAL_S)
+
+    async def _logs(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
+        """Both streams of a job's only task, while it runs and once more after its end."""
+        offsets = dict.fromkeys(STREAMS, 0)
+        log = 0
+        while True:
+            is_over = watch.summary is not None or watch.is_over
+            run = await self._runs.find(JobReference(job.namespace, id=job.id))
+            place = await self._runs.place_of(run, 0, None)
+            if place.log != log:
+                log, offsets = place.log, dict.fromkeys(STREAMS, 0)
+            got = False
+            for stream in STREAMS:
+                piece = await self.piece(place.node, place.log, stream, offsets[stream], LOG_SIZE_MAX)
+                offsets[stream] = piece.next_offset
+                if piece.data:
+                    got = True
+                    yield FollowLine(log=LogView(stream, piece.data))
+            if is_over and not got:
+                return
+            if not is_over:
+                await _news_within(watch, LOG_INTERVAL_S)
+
+    async def _all_logs(self, run: FinishedRun, mode: str) -> AsyncGenerator[FollowLine, None]:
+        if mode != "logs" or run.view.count != 1:
+            return
+        place = await self._runs.place_of(run, 0, None)
+        for stream in STREAMS:
+            offset = 0
+            while (piece := await self.piece(place.node, place.log, stream, offset, LOG_SIZE_MAX)).data:
+                offset = piece.next_offset
+                yield FollowLine(log=LogView(stream, piece.data))
+
+
+async def _news_within(watch: JobWatch, seconds: float) -> None:
+    watch.news.clear()
+    if watch.summary is not None or watch.is_over:
+        return
+    try:
+        async with asyncio.timeout(seconds):
+            await watch.news.wait()
+    except TimeoutError:
+        pass

@@ -1,0 +1,296 @@
+"""The gateway on the local engine: the one door for every transport. Implements `ports.gateway`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+
+from shunter.engine.changes import decode_round
+from shunter.engine.engine import Engine
+from shunter.engine.feed import Published
+from shunter.engine.records import Job
+from shunter.engine.views import counts_view, job_view, node_view, past_attempt_view
+from shunter.gateway.following import Following
+from shunter.gateway.reasons import why
+from shunter.gateway.runs import FinishedRun, Runs
+from shunter.gateway.tokens import Tokens
+from shunter.model.errors import NotFound, Unavailable
+from shunter.model.manifests import JobReader, check_labels
+from shunter.model.resources import format_amount
+from shunter.model.views import (
+    AttemptPage,
+    AttemptView,
+    ClusterInfo,
+    EventPage,
+    EventView,
+    FollowLine,
+    JobPage,
+    JobView,
+    NodePage,
+    NodeStatsView,
+    NodeView,
+    SubmittedJob,
+    TaskPage,
+    TaskStatsView,
+    TaskView,
+    WhyView,
+    iso,
+)
+from shunter.planning.constraints import parse_constraint
+from shunter.ports.clock import Clock
+from shunter.ports.gateway import (
+    Caller,
+    EventPosition,
+    EventQuery,
+    JobQuery,
+    JobReference,
+    LogPiece,
+    LogQuery,
+    TaskQuery,
+)
+from shunter.ports.store import Store
+from shunter.ports.workers import Workers
+
+STALE_HEARTBEATS = 3
+ROUNDS_PER_READ = 200
+
+
+class LocalGateway:
+    def __init__(
+        self,
+        *,
+        engine: Engine,
+        store: Store,
+        workers: Workers,
+        clock: Clock,
+        tokens: Tokens,
+        identity: Mapping[str, str],  # name and version of this cluster
+        is_simulated: bool,
+        on_down: Callable[[bool], None],
+    ) -> None:
+        self._engine, self._store, self._workers, self._clock, self._tokens = engine, store, workers, clock, tokens
+        self._identity, self._is_simulated, self._on_down = identity, is_simulated, on_down
+        self._started_at = clock.now()
+        self._manifests = JobReader(parse_constraint)
+        self._runs = Runs(engine, store)
+        self._following = Following(engine, store, workers, self._runs)
+
+    def authenticate(self, token: str) -> Caller | None:
+        return self._tokens.authenticate(token)
+
+    # ---- jobs ----
+
+    async def submit(
+        self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
+    ) -> list[SubmittedJob]:
+        specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
+        results = await self._engine.submit(specs, caller.user, key)
+        return [
+            SubmittedJob(
+                name=result.name, namespace=result.namespace, id=result.job_id, run=result.run, created=result.created
+            )
+            if result.name
+            else await self._ended_twin(result.job_id)
+            for result in results
+        ]
+
+    async def jobs(self, caller: Caller, query: JobQuery) -> JobPage:
+        return await self._runs.page(query)
+
+    async def job(self, caller: Caller, job: JobReference) -> JobView:
+        return _view(await self._runs.find(job))
+
+    async def runs(self, caller: Caller, job: JobReference, limit: int, after: str | None) -> JobPage:
+        return await self._runs.runs_of(await self._runs.find(job), limit, after)
+
+    async def stop(self, caller: Caller, job: JobReference, index: int | None, now: bool) -> None:
+        run = await self._runs.find(job)
+        if index is not None:
+            await self._runs.task(run, index)
+        if isinstance(run, Job):
+            await self._engine.stop_tasks(run.id, index, now, f"stopped by {caller.user}")
+
+    async def why(self, caller: Caller, job: JobReference) -> WhyView:
+        run = await self._runs.find(job)
+        return why(self._engine.state, run) if isinstance(run, Job) else _why_ended(run)
+
+    async def follow(self, caller: Caller, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
+        return self._following.job(await self._runs.find(job), mode)
+
+    # ---- tasks ----
+
+    async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage:
+        return await self._runs.tasks(await self._runs.find(job), query)
+
+    async def task(self, caller: Caller, job: JobReference, index: int) -> TaskView:
+        return await self._runs.task(await self._runs.find(job), index)
+
+    async def attempts(self, caller: Caller, job: JobReference, index: int) -> AttemptPage:
+        """Earlier ones first, the present or last one at the end."""
+        run = await self._runs.find(job)
+        task = await self._runs.task(run, index)
+        names = self._engine.state.nodes.view.names
+        job_name = _view(run).name
+        views = [past_attempt_view(job_name, past, names) for past in self._runs.history(run, index)]
+        if task.attempt and not any(view.attempt == task.attempt for view in views):
+            views.append(_last_attempt(job_name, task))
+        return AttemptPage(views, None, len(views))
+
+    async def read_log(self, caller: Caller, job: JobReference, index: int, query: LogQuery) -> LogPiece:
+        place = await self._runs.place_of(await self._runs.find(job), index, query.attempt)
+        return await self._following.piece(place.node, place.log, query.stream, query.offset, query.size_max)
+
+    async def follow_log(
+        self, caller: Caller, job: JobReference, index: int, query: LogQuery
+    ) -> AsyncGenerator[LogPiece, None]:
+        run = await self._runs.find(job)
+        await self._runs.place_of(run, index, query.attempt)
+        return self._following.log(JobReference(job.namespace, id=run.id), index, query)
+
+    # ---- nodes ----
+
+    async def nodes(self, caller: Caller, limit: int, after: str | None) -> NodePage:
+        await self._engine.committed()
+        records = self._engine.state.nodes.by_name
+        names = sorted(name for name in records if after is None or name > after)
+        items = [self._node_view(name) for name in names[:limit]]
+        return NodePage(items, names[limit - 1] if len(names) > limit else None, len(records))
+
+    async def node(self, caller: Caller, name: str) -> NodeView:
+        await self._engine.committed()
+        return self._node_view(name)
+
+    async def label_node(self, caller: Caller, name: str, labels: Mapping[str, str | None]) -> NodeView:
+        check_labels(dict(labels), "labels")
+        await self._engine.label_node(name, dict(labels))
+        return self._node_view(name)
+
+    async def node_stats(self, caller: Caller, name: str) -> NodeStatsView:
+        node = self._node_view(name)
+        data = await self._workers.read_stats(node.id)
+        jobs = self._engine.state.jobs
+        tasks = [
+            TaskStatsView(
+                name=f"{jobs[task.job].name}/{task.index}",
+                namespace=jobs[task.job].namespace,
+                index=task.index,
+                attempt=task.attempt,
+                cpu_s=task.cpu_s,
+                memory_bytes=task.memory_bytes,
+                processes=task.processes,
+            )
+            for task in data.tasks
+            if task.job in jobs
+        ]
+        machine = {field: getattr(data.machine, field) for field in data.machine.__struct_fields__}
+        return NodeStatsView(name=name, at=iso(data.machine.at_ms / 1000) or "", machine=machine, tasks=tasks)
+
+    # ---- the cluster ----
+
+    async def events(self, caller: Caller, query: EventQuery) -> EventPage:
+        """A page of history; `next` is where the following one begins."""
+        await self._engine.committed()
+        position = query.after
+        found: list[EventView] = []
+        version = 0 if position is None else position.version - (position.number is not None)
+        while len(found) <= query.limit:
+            rounds = await self._store.rounds_after(version, ROUNDS_PER_READ)
+            if not rounds:
+                break
+            for logged in rounds:
+                published = Published(logged.version, logged.at, decode_round(logged.body))
+                found += self._following.render(published, query, position)
+            version = rounds[-1].version
+        has_more = len(found) > query.limit
+        found = found[: query.limit]
+        return EventPage(found, found[-1].id if has_more else None, len(found))
+
+    async def subscribe(self, caller: Caller, query: EventQuery) -> AsyncGenerator[EventView, None]:
+        await self._engine.committed()
+        subscription = self._engine.feed.subscribe()
+        if query.after is not None:
+            try:
+                await self._store.rounds_after(query.after.version - (query.after.number is not None), 1)
+            except NotFound:
+                self._engine.feed.unsubscribe(subscription)
+                raise
+        else:
+            query = EventQuery(query.namespace, query.job, query.limit, EventPosition(self._engine.state.version))
+        return self._following.events(subscription, query)
+
+    async def cluster(self, caller: Caller) -> ClusterInfo:
+        await self._engine.committed()
+        engine, state = self._engine, self._engine.state
+        nodes: dict[str, int] = {}
+        for node in state.nodes.records.values():
+            nodes[node.state.word] = nodes.get(node.state.word, 0) + 1
+        jobs: dict[str, int] = {}
+        for job in state.jobs.values():
+            jobs[job.state.word] = jobs.get(job.state.word, 0) + 1
+        columns = state.nodes.view
+        return ClusterInfo(
+            name=self._identity["name"],
+            version=self._identity["version"],
+            state_version=state.version,
+            epoch=engine.epoch,
+            policy=engine.policy.name,
+            started_at=iso(self._started_at) or "",
+            simulated=self._is_simulated,
+            nodes=nodes,
+            jobs=jobs,
+            tasks=counts_view(state.task_counts),
+            capacity=_totals(columns.resources, columns.capacity.sum(axis=0).tolist()),
+            reserved=_totals(columns.resources, columns.reserved.sum(axis=0).tolist()),
+        )
+
+    async def down(self, caller: Caller, leave_running: bool) -> None:
+        self._on_down(leave_running)
+
+    async def _ended_twin(self, job_id: int) -> SubmittedJob:
+        """The job of a repeated key, when it has ended since."""
+        finished = await self._store.finished_job(job_id)
+        if finished is None:
+            raise Unavailable(f"job {job_id} of this key has ended, and history does not keep it any more")
+        return SubmittedJob(
+            name=finished.name, namespace=finished.namespace, id=job_id, run=finished.run, created=False
+        )
+
+    def _node_view(self, name: str) -> NodeView:
+        record = self._engine.state.nodes.by_name.get(name)
+        if record is None:
+            raise NotFound(f"there is no node {name}")
+        stale_after_ms = int(self._engine.settings.heartbeat_s * STALE_HEARTBEATS * 1000)
+        return node_view(self._engine.state, record, int(self._clock.now() * 1000), stale_after_ms)
+
+
+def _view(run: Job | FinishedRun) -> JobView:
+    return job_view(run) if isinstance(run, Job) else run.view
+
+
+def _why_ended(run: FinishedRun) -> WhyView:
+    view = run.view
+    sentence = f"{view.name} has {view.state}" if view.state != "cancelled" else f"{view.name} was cancelled"
+    return WhyView(
+        name=view.name,
+        state=view.state,
+        sentence=f"{sentence}: {view.reason}" if view.reason else f"{sentence}.",
+        counts=view.counts,
+    )
+
+
+def _last_attempt(job_name: str, task: TaskView) -> AttemptView:
+    words = {"assigned": "ordered", "stopping": "running", "cancelled": "stopped"}
+    return AttemptView(
+        name=f"{job_name}/{task.index}#{task.attempt}",
+        index=task.index,
+        attempt=task.attempt,
+        state=words.get(task.state, task.state),
+        node=task.node,
+        exit_code=task.exit_code,
+        started_at=task.started_at,
+        ended_at=task.ended_at,
+        reason=task.reason,
+    )
+
+
+def _totals(resources: list[str], amounts: list[int]) -> dict[str, str]:
+    return {resource: format_amount(resource, amount) for resource, amount in zip(resources, amounts, strict=True)}
