@@ -61,7 +61,8 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class FinishedQuery:
-    """Newest first, by id. `before_id` is the keyset cursor: only smaller ids. None means any."""
+    """Newest first, by id. `before_id` is the keyset cursor: only smaller ids. None means any. A job that ended at
+    `ended_after` is found, one that ended at `ended_before` is not, so that windows of time can follow one another."""
 
     namespace: str | None = None
     name: str | None = None
@@ -95,6 +96,8 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
+    """What is gone: of the finished jobs, the names whose newest run is among them; of the rounds, how many."""
+
     finished: tuple[FinishedName, ...]
     rounds: int
 
@@ -151,5 +154,6 @@ class Store(Protocol):
         ...
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
-        """Drop what is older or more than retention keeps. Rounds are cut only behind the snapshot."""
+        """Drop what is older or more than retention keeps, what ended first before the rest. Rounds are cut only behind
+        the snapshot."""
         ...

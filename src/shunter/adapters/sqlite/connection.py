@@ -26,11 +26,13 @@ def create_file(path: Path) -> None:
         raise StoreFailed(f"store {path}: it cannot be created ({error.strerror})") from error
 
 
-def connect(path: Path, *, size_max_bytes: int | None = None) -> sqlite3.Connection:
+def connect(
+    path: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S, size_max_bytes: int | None = None
+) -> sqlite3.Connection:
     """A connection in autocommit mode: transactions are begun by `transaction`, never behind our back."""
     connection = sqlite3.connect(
         path,
-        timeout=LOCK_TIMEOUT_S,
+        timeout=lock_timeout_s,
         isolation_level=None,
         check_same_thread=False,
         cached_statements=CACHED_STATEMENTS_MAX,

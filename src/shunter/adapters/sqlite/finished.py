@@ -1,4 +1,4 @@
-"""Finished jobs and their tasks: written with the commit that ends them, then read one by one. Called by SqliteStore."""
+"""Finished jobs and their tasks: written with the commit that ends them, read one by one. Called by SqliteStore."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def _refuse_newer(applied: set[int], migrations: Sequence[Migration]) -> None:
 
 
 def _statements(script: str) -> Iterator[str]:
-    """One by one, because `executescript` would end the transaction that holds them together."""
+    """One by one, because `executescript` would end the transaction that holds them together. Each ends its line."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

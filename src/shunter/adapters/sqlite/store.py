@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shunter.adapters.sqlite import finished, rounds, schema, search
 from shunter.adapters.sqlite.checkpoints import Checkpoints
-from shunter.adapters.sqlite.connection import connect, create_file
+from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, connect, create_file
 from shunter.adapters.sqlite.retention import drop_jobs, drop_rounds, free_pages
 from shunter.adapters.sqlite.thread import ConnectionThread
 from shunter.log import Log
@@ -31,10 +31,14 @@ log = Log(__name__)
 
 
 class SqliteStore:
-    """`size_max_bytes` limits the database file; past it commits fail as on a full disk. None: what the disk has."""
+    """A write waits for another process that writes for up to `lock_timeout_s`. `size_max_bytes` limits the database
+    file, past it commits fail as on a full disk; None means what the disk has."""
 
-    def __init__(self, path: Path | str, *, size_max_bytes: int | None = None) -> None:
+    def __init__(
+        self, path: Path | str, *, lock_timeout_s: float = LOCK_TIMEOUT_S, size_max_bytes: int | None = None
+    ) -> None:
         self._path = Path(path)
+        self._lock_timeout_s = lock_timeout_s
         self._size_max_bytes = size_max_bytes
         self._reader = ConnectionThread("store-reader", self._path)
         checkpoints = Checkpoints(self._path, self._reader)
@@ -116,7 +120,7 @@ class SqliteStore:
         return Purged(tuple(names), cut)
 
     def _connect_writer(self) -> sqlite3.Connection:
-        connection = connect(self._path, size_max_bytes=self._size_max_bytes)
+        connection = connect(self._path, lock_timeout_s=self._lock_timeout_s, size_max_bytes=self._size_max_bytes)
         try:
             schema.migrate(connection, schema.known_migrations())
         except BaseException:
@@ -125,6 +129,6 @@ class SqliteStore:
         return connection
 
     def _connect_reader(self) -> sqlite3.Connection:
-        connection = connect(self._path)
+        connection = connect(self._path, lock_timeout_s=self._lock_timeout_s)
         connection.execute("PRAGMA query_only = ON")
         return connection
