@@ -281,16 +281,17 @@ class SimulatedNode:
         wave = Wave(lanes, run.job, run.group, first, last, run.attempt, int(now * 1000), now + duration_s, exits)
         if 0 < outcome.timeout_s < duration_s:
             wave.how, wave.exits, wave.ends_at = "timeout", [EXIT_KILL] * wave.count, now + outcome.timeout_s
-        if self.observer is not None:
-            self.observer.began(self, wave)
         if duration_s <= 0:  # as many as there are, one after another, in no time
             wave.live = False
             if self.observer is not None:
+                self.observer.began(self, wave)
                 self.observer.over(self, wave)
             self._tell_ended(wave, wave.started_ms)
             return
         lanes.busy += wave.count
         self.running[wave] = None
+        if self.observer is not None:
+            self.observer.began(self, wave)
         if duration_s > STARTED_AFTER_S:
             for index in range(first, last + 1):
                 self.outbox.started.append(
@@ -379,6 +380,11 @@ class SimulatedNode:
         return fresh
 
     def _known(self, job: int, group: int, attempt: int) -> Iterator[tuple[int, int]]:
+        yield from self.held(job, group, attempt)
+        yield from self.outbox.results(job, group, attempt)
+
+    def held(self, job: int, group: int, attempt: int) -> Iterator[tuple[int, int]]:
+        """Runs of this attempt that wait or run here, as first and last."""
         for lanes in self.lanes.values():
             for run in lanes.waiting:
                 if run.job == job and run.group == group and run.attempt == attempt:
@@ -386,7 +392,6 @@ class SimulatedNode:
         for wave in self.running:
             if wave.job == job and wave.group == group and wave.attempt == attempt:
                 yield wave.first, wave.last
-        yield from self.outbox.results(job, group, attempt)
 
     def _mark_dirty(self) -> None:
         if not self.is_dirty:

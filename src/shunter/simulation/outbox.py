@@ -17,7 +17,10 @@ class Outbox:
     def __init__(self) -> None:
         self.seq = 0
         self.unacknowledged: deque[tuple[int, list[Ended], list[Lost]]] = deque()
-        self._clear_unsent()
+        self.ended: list[Ended] = []
+        self.started: list[Started] = []
+        self.returned: list[Returned] = []
+        self.lost: list[Lost] = []
 
     def take_report(self) -> Report:
         """Everything new since the last report. Results stay until they are acknowledged."""
@@ -67,7 +70,4 @@ class Outbox:
                     yield loss.first, loss.last
 
     def _clear_unsent(self) -> None:
-        self.ended: list[Ended] = []
-        self.started: list[Started] = []
-        self.returned: list[Returned] = []
-        self.lost: list[Lost] = []
+        self.ended, self.started, self.returned, self.lost = [], [], [], []

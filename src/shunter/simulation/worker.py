@@ -45,8 +45,10 @@ class SimulatedWorker:
         self._is_welcome = False
         self._is_off = False
         self._life = 1
-        self._gone = asyncio.Event()
-        self._tasks = [asyncio.create_task(self._connect_for_ever())]
+        self._heartbeat_s = HELLO_TIMEOUT_S
+        self._answered = asyncio.Event()  # the hello of the present connection
+        self._gone = asyncio.Event()  # the present connection
+        self._task = asyncio.create_task(self._connect_for_ever())
 
     @property
     def name(self) -> str:
@@ -84,6 +86,7 @@ class SimulatedWorker:
         if connection is self._connection:
             self._connection = None
             self._is_welcome = False
+            self._answered.set()
             self._gone.set()
 
     def flush(self) -> None:
@@ -140,6 +143,7 @@ class SimulatedWorker:
             connection, self._connection = self._connection, None
             self._is_welcome = False
             connection.reset(reason)
+            self._answered.set()
             self._gone.set()
 
     # ---- connecting ----
@@ -152,22 +156,19 @@ class SimulatedWorker:
             if self._is_off or manager is None or not self._network.is_reachable(self.name):
                 continue
             self._gone.clear()
+            self._answered.clear()
             self._connection = self._network.connect(self, manager)
             self._connection.send_up(self.node.hello)
             await self._stay_connected(self._connection)
 
     async def _stay_connected(self, connection: Connection) -> None:
         """Heartbeats until the connection is gone; a hello that nobody answers ends it too."""
-        self._heartbeat_s = HELLO_TIMEOUT_S
-        while not await self._network.clock.wait(self._gone, self._heartbeat_s):
+        if not await self._network.clock.wait(self._answered, HELLO_TIMEOUT_S):
+            connection.reset("no answer to hello")
+        while connection is self._connection and not await self._network.clock.wait(self._gone, self._heartbeat_s):
             await self.gate.passed()
-            if connection is not self._connection:
-                return
-            if not self._is_welcome:
-                connection.reset("no answer to hello")
-                await self._gone.wait()
-                return
             connection.send_up(Heartbeat(self.node.machine_stats(self._network.clock.now())))
+        await self._gone.wait()
 
     def _on_welcome(self, connection: Connection, message: Welcome) -> None:
         if not self.node.accepts(message.epoch):
@@ -176,4 +177,5 @@ class SimulatedWorker:
         self.node.id = message.node
         self._heartbeat_s = message.heartbeat_s
         self._is_welcome = True
+        self._answered.set()
         connection.send_up(self.node.take_inventory())

@@ -1,0 +1,183 @@
+"""Whether the invariants of the design hold: looked at from outside, after every durable round, every message sent to a
+worker, and everything that really happens on a simulated machine.
+
+Cheap checks run every time; the audit of the live state runs every so many rounds and at the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from shunter.engine.changes import decode_round
+from shunter.engine.engine import Engine
+from shunter.engine.recovery import fingerprint, load
+from shunter.engine.state import State
+from shunter.engine.submits import Submitted
+from shunter.engine.table import unpack_columns
+from shunter.model.lifecycles import TaskState
+from shunter.model.messages import Ended, Lost, ManagerMessage, Order, Orders
+from shunter.ports.store import Commit, FinishedJob, Store
+from shunter.simulation.audit import audit
+from shunter.simulation.ledger import LIVE, Ledger, require
+from shunter.simulation.node import SimulatedNode, Wave
+
+AUDIT_EVERY = 8  # rounds
+
+
+class Checkers:
+    def __init__(self) -> None:
+        self.ledger = Ledger()
+        self.shadow = State()  # what replaying the committed rounds gives
+        self.checked: Counter[str] = Counter()
+        self.acknowledged: dict[int, Submitted] = {}
+        self._machines: dict[str, SimulatedNode] = {}
+
+    # ---- what the store has ----
+
+    def on_durable(self, engine: Engine, commit: Commit) -> None:
+        """A round became durable; the live state is exactly the state after it."""
+        changes = decode_round(commit.body)
+        self.ledger.commit(commit.epoch, commit.version, changes)
+        for change in changes:
+            self.shadow.apply(change)
+        self.shadow.version = commit.version
+        self._check_losses()
+        for job in commit.finished:
+            self._check_finished(job)
+        self.checked["round"] += 1
+        if commit.version % AUDIT_EVERY == 0:
+            self.on_audit(engine.state)
+
+    def on_audit(self, state: State) -> None:
+        self.require_same(state, "the live state")
+        audit(state, self.ledger)
+        self.checked["audit"] += 1
+
+    def on_recovered(self, engine: Engine) -> None:
+        self.require_same(engine.state, "what was recovered")
+        self.checked["recovery"] += 1
+
+    async def check_replay(self, store: Store) -> None:
+        """A snapshot and the rounds after it, replayed, give the state."""
+        snapshot = await store.snapshot()
+        state = load(snapshot) if snapshot else State()
+        for logged in await store.rounds_after(state.version, 1_000_000):
+            for change in decode_round(logged.body):
+                state.apply(change)
+            state.version = logged.version
+        self.require_same(state, "the snapshot with the rounds after it")
+        self.checked["replay"] += 1
+
+    def require_same(self, state: State, what: str) -> None:
+        replayed, found = fingerprint(self.shadow), fingerprint(state)
+        if replayed != found:
+            require(False, f"{what} is not what the committed rounds give: {_difference(replayed, found)}")
+
+    # ---- what the engine says ----
+
+    def on_acknowledged(self, answers: list[Submitted]) -> None:
+        for answer in answers:
+            self.acknowledged.setdefault(answer.job_id, answer)
+            require(answer.job_id in self.ledger.jobs, f"job {answer.job_id} was acknowledged and is not committed")
+
+    def on_sent(self, engine: Engine, node: int, message: ManagerMessage) -> None:
+        if isinstance(message, Orders):
+            require(message.epoch == engine.epoch, f"orders of epoch {message.epoch} in epoch {engine.epoch}")
+            for order in message.orders:
+                self._check_order(node, order)
+
+    def _check_order(self, node: int, order: Order) -> None:
+        """An order goes out only when the commit that assigns it is durable. A newer leader may have moved on."""
+        for index in range(order.first, order.last + 1):
+            task = self.ledger.task(order.job, order.group, index)
+            where = f"task {order.job}/{index}#{order.attempt}"
+            require(task is not None and order.attempt <= task.attempt, f"{where} was ordered and is not committed")
+            if task is not None and order.attempt == task.attempt:
+                require(task.state is not TaskState.SUCCEEDED, f"{where} was ordered after it had succeeded")
+                require(task.node in (0, node), f"{where} was ordered on node {node}, committed is {task.node}")
+        self.checked["order"] += 1
+
+    # ---- what happens on the machines ----
+
+    def watch(self, node: SimulatedNode) -> None:
+        self._machines[node.hello.name] = node
+        node.observer = self
+
+    def began(self, node: SimulatedNode, wave: Wave) -> None:
+        for index in range(wave.first, wave.last + 1):
+            task = self.ledger.task(wave.job, wave.group, index)
+            where = f"task {wave.job}/{index}#{wave.attempt} on {node.hello.name}"
+            require(task is not None and wave.attempt <= task.attempt, f"{where} began before it was committed")
+            if task is not None:
+                require(task.succeeded_as != wave.attempt, f"{where} began after it had succeeded")
+        self._check_machine(node)
+        self.checked["start"] += 1
+
+    def over(self, node: SimulatedNode, wave: Wave) -> None:
+        require(wave.lanes.busy >= 0, f"lanes of {node.hello.name} are less than empty")
+
+    def dropped(self, node: SimulatedNode, result: Ended | Lost) -> None:
+        """A worker forgot a result because the manager acknowledged it: the record must have it."""
+        last = result.last if isinstance(result, Lost) else result.first + len(result.ended_ms) - 1
+        for index in range(result.first, last + 1):
+            task = self.ledger.task(result.job, result.group, index)
+            is_live = task is not None and task.state in LIVE
+            is_believed = task is not None and is_live and (task.attempt, task.node) == (result.attempt, node.id)
+            where = f"task {result.job}/{index}#{result.attempt} of {node.hello.name}"
+            require(not is_believed, f"the result of {where} was acknowledged before it was committed")
+        self.checked["result"] += 1
+
+    def _check_machine(self, node: SimulatedNode) -> None:
+        """What really runs fits into the lanes and on the machine, but for attempts that the engine has written off."""
+        used: Counter[str] = Counter()
+        busy: Counter[int] = Counter()
+        for wave in node.running:
+            job = self.ledger.jobs[wave.job]
+            tasks = job.groups[wave.group][wave.first : wave.last + 1]
+            live = sum((t.attempt, t.node) == (wave.attempt, node.id) and t.state in LIVE for t in tasks)
+            busy[wave.lanes.reservation] += live
+            for resource, amount in job.specs[wave.group].needs.items():
+                used[resource] += amount * live
+        for reservation, live in busy.items():
+            width = self.ledger.nodes[node.id].widths.get(reservation, 0) if live else 0
+            require(live <= width, f"{live} attempts live in {width} lanes of {reservation} on {node.hello.name}")
+        for resource, amount in used.items():
+            capacity = node.hello.capacity.get(resource, 0)
+            require(amount <= capacity, f"{amount} of {capacity} {resource} are in use on {node.hello.name}")
+
+    def _check_losses(self) -> None:
+        """An attempt is written off only if its node is down, or does not have it."""
+        for job, group, index, attempt, node in self.ledger.lost_now:
+            machine = self._machines.get(self.ledger.nodes[node].name)
+            if node in self.ledger.went_down or machine is None:
+                continue
+            has_it = any(first <= index <= last for first, last in machine.held(job, group, attempt))
+            where = f"task {job}/{index}#{attempt}"
+            require(not has_it, f"{where} was written off while {machine.hello.name}, which is not down, has it")
+
+    def _check_finished(self, finished: FinishedJob) -> None:
+        """History keeps what the record says."""
+        job = self.ledger.jobs[finished.id]
+        require(
+            finished.state == job.state.word, f"history has job {finished.id} {finished.state}, not {job.state.word}"
+        )
+        states: dict[int, list[int]] = {}
+        for chunk in finished.tasks:
+            states.setdefault(chunk.group, []).extend(unpack_columns(chunk.count, chunk.body)["state"].tolist())
+        for number, group in enumerate(job.groups):
+            expected = [int(task.state) for task in group]
+            require(states.get(number) == expected, f"history has other tasks of job {finished.id} than the record")
+
+
+def _difference(replayed: Any, found: Any) -> str:
+    """The first thing that is not alike, short enough to read."""
+    if isinstance(replayed, dict) and isinstance(found, dict):
+        for key in [*replayed, *found]:
+            if replayed.get(key) != found.get(key):
+                return f"[{key}] {_difference(replayed.get(key), found.get(key))}"
+    if isinstance(replayed, list | tuple) and isinstance(found, list | tuple) and len(replayed) == len(found):
+        for place, (one, other) in enumerate(zip(replayed, found, strict=True)):
+            if one != other:
+                return f"[{place}] {_difference(one, other)}"
+    return f"replayed {str(replayed)[:200]}, found {str(found)[:200]}"

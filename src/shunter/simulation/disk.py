@@ -1,0 +1,126 @@
+"""The store as one simulated manager reaches it: slow at times, failing at times, before or after a commit is durable.
+
+The durable store behind it is shared by all managers of a world; `simulation.faults` turns the knobs of the `Disk`.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from shunter.model.errors import StoreFailed
+from shunter.ports.clock import Clock
+from shunter.ports.store import (
+    Commit,
+    FinishedJob,
+    FinishedName,
+    FinishedQuery,
+    FinishedTasks,
+    LoggedRound,
+    Purged,
+    Retention,
+    Snapshot,
+    Store,
+)
+from shunter.simulation.process import Gate
+from shunter.simulation.trace import Trace
+
+LATENCY_USUAL_S = 0.001
+
+
+@dataclass(slots=True)
+class Disk:
+    """How the disk behaves at present."""
+
+    chance: random.Random
+    trace: Trace
+    latency_s: float = LATENCY_USUAL_S
+    fail_before_rate: float = 0.0  # nothing was written
+    fail_after_rate: float = 0.0  # it was written, and the writer is told otherwise
+
+    def draw_latency_s(self) -> float:
+        return self.chance.expovariate(1 / self.latency_s)
+
+    def maybe_fail(self, rate: float, what: str) -> None:
+        if rate and self.chance.random() < rate:
+            self.trace.note(what)
+            raise StoreFailed(f"simulated: {what}")
+
+
+class FaultyStore:
+    """The store port of one manager's process. `durable` is told of every commit that the disk has."""
+
+    def __init__(self, store: Store, disk: Disk, clock: Clock, gate: Gate, durable: Callable[[Commit], None]) -> None:
+        self._store = store
+        self._disk = disk
+        self._clock = clock
+        self._gate = gate
+        self._durable = durable
+
+    async def open(self) -> None:
+        await self._store.open()
+
+    async def close(self) -> None:
+        """The disk outlives the process."""
+
+    async def commit(self, commit: Commit) -> None:
+        await self._spin()
+        self._disk.maybe_fail(self._disk.fail_before_rate, "commit.failed_before")
+        await self._store.commit(commit)
+        self._durable(commit)
+        await self._spin()
+        self._disk.maybe_fail(self._disk.fail_after_rate, "commit.failed_after")
+
+    async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
+        await self._spin()
+        self._disk.maybe_fail(self._disk.fail_before_rate, "snapshot.failed_before")
+        await self._store.save_snapshot(epoch, snapshot)
+        self._disk.trace.note("snapshot.saved", f"version {snapshot.version}")
+        await self._spin()
+
+    async def begin_epoch(self) -> int:
+        await self._spin()
+        epoch = await self._store.begin_epoch()
+        await self._spin()
+        return epoch
+
+    async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
+        await self._spin()
+        return await self._store.purge(epoch, retention, now)
+
+    async def snapshot(self) -> Snapshot | None:
+        await self._spin()
+        return await self._store.snapshot()
+
+    async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
+        await self._spin()
+        self._disk.maybe_fail(self._disk.fail_before_rate, "read.failed")
+        return await self._store.rounds_after(version, limit)
+
+    async def last_version(self) -> int:
+        return await self._store.last_version()
+
+    async def finished_jobs(self, query: FinishedQuery) -> list[FinishedJob]:
+        return await self._store.finished_jobs(query)
+
+    async def count_finished(self, query: FinishedQuery) -> int:
+        return await self._store.count_finished(query)
+
+    async def finished_job(self, id: int) -> FinishedJob | None:
+        return await self._store.finished_job(id)
+
+    async def finished_run(self, namespace: str, name: str, run: int | None) -> FinishedJob | None:
+        return await self._store.finished_run(namespace, name, run)
+
+    async def finished_tasks(self, id: int, group: int, first: int, last: int) -> list[FinishedTasks]:
+        return await self._store.finished_tasks(id, group, first, last)
+
+    async def finished_names(self) -> list[FinishedName]:
+        return await self._store.finished_names()
+
+    async def _spin(self) -> None:
+        """Time on the disk; a process that was paused or killed meanwhile does not get any further."""
+        await self._gate.passed()
+        await self._clock.sleep(self._disk.draw_latency_s())
+        await self._gate.passed()

@@ -1,0 +1,200 @@
+"""Seeded misfortune: crashes, pauses, lost and doubled messages, partitions, slow disks and failing commits.
+
+Made by `simulation.world`. Every kind is an episode with an end; when `run` returns, all of them are over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from shunter.simulation.disk import LATENCY_USUAL_S
+from shunter.simulation.network import DELAY_USUAL_S
+
+if TYPE_CHECKING:
+    from shunter.simulation.manager import SimulatedManager
+    from shunter.simulation.network import Connection
+    from shunter.simulation.worker import SimulatedWorker
+    from shunter.simulation.world import World
+
+
+class Faults:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._chance = world.chance
+        self._joining = list(world.scenario.extra)
+
+    @property
+    def kinds(self) -> dict[str, Callable[[], Awaitable[None]]]:
+        return {
+            "manager_crash": self._manager_crash,
+            "manager_pause": self._manager_pause,
+            "manager_replaced": self._manager_replaced,
+            "worker_crash": self._worker_crash,
+            "keeper_crash": self._keeper_crash,
+            "machine_lost": self._machine_lost,
+            "node_pause": self._node_pause,
+            "node_joins": self._node_joins,
+            "node_leaves": self._node_leaves,
+            "connection_reset": self._connection_reset,
+            "duplication": self._duplication,
+            "delay": self._delay,
+            "partition": self._partition,
+            "slow_disk": self._slow_disk,
+            "commit_fails_before": self._commit_fails_before,
+            "commit_fails_after": self._commit_fails_after,
+        }
+
+    async def run(self) -> None:
+        """Misfortune at random moments until the scenario's trouble is over."""
+        scenario, clock = self._world.scenario, self._world.clock
+        until_s = clock.now() + scenario.trouble_s
+        if not scenario.fault_rate:
+            await clock.sleep(scenario.trouble_s)
+            return
+        episodes: list[asyncio.Task[None]] = []
+        kinds = self.kinds
+        names = sorted(self._chance.sample(sorted(kinds), self._chance.randint(1, len(kinds))))
+        while clock.now() < until_s:
+            await clock.sleep(self._chance.expovariate(scenario.fault_rate))
+            name = self._chance.choice(names)
+            self._world.trace.note(f"fault.{name}")
+            episodes.append(asyncio.create_task(_episode(kinds[name])))
+        await asyncio.gather(*episodes)
+
+    # ---- managers ----
+
+    async def _manager_crash(self) -> None:
+        manager = self._newest()
+        if manager is None:
+            return
+        manager.kill()
+        for connection in self._connections_of(manager):
+            connection.reset("manager gone")
+
+    async def _manager_pause(self) -> None:
+        manager = self._newest()
+        if manager is None:
+            return
+        manager.pause()
+        await self._lasts(0.1, 8.0)
+        manager.wake()
+
+    async def _manager_replaced(self) -> None:
+        """A manager stands still, another takes over, and then the old one wakes and knows nothing of it."""
+        manager = self._newest()
+        if manager is None or not manager.is_leading:
+            return
+        manager.pause()
+        await self._lasts(0.1, 3.0)
+        if not manager.is_over:
+            self._world.start_manager()
+        for connection in self._connections_of(manager):
+            await self._lasts(0.0, 1.0)
+            connection.reset("manager replaced")
+        await self._lasts(0.0, 5.0)
+        manager.wake()
+
+    def _newest(self) -> SimulatedManager | None:
+        managers = self._world.managers
+        return managers[-1] if managers and not managers[-1].is_over else None
+
+    # ---- nodes ----
+
+    async def _worker_crash(self) -> None:
+        worker = self._some_worker()
+        if worker is not None:
+            worker.crash()
+
+    async def _keeper_crash(self) -> None:
+        worker = self._some_worker()
+        if worker is not None:
+            worker.lose_keeper(self._chance.randrange(1000))
+
+    async def _machine_lost(self) -> None:
+        worker = self._some_worker()
+        if worker is None:
+            return
+        worker.switch_off()
+        await self._lasts(0.1, 15.0)
+        worker.switch_on()
+
+    async def _node_pause(self) -> None:
+        worker = self._some_worker()
+        if worker is None or not worker.gate.is_moving:
+            return
+        worker.pause()
+        await self._lasts(0.1, 12.0)
+        worker.wake()
+
+    async def _node_joins(self) -> None:
+        if self._joining:
+            self._world.add_node(self._joining.pop())
+
+    async def _node_leaves(self) -> None:
+        """Only nodes that joined later leave for good: what was submitted must still fit somewhere."""
+        extra = [worker for name, worker in self._world.workers.items() if name.startswith("extra-")]
+        if extra:
+            self._chance.choice(extra).leave()
+
+    def _some_worker(self) -> SimulatedWorker | None:
+        workers = [worker for worker in self._world.workers.values() if not worker.is_off]
+        return self._chance.choice(workers) if workers else None
+
+    # ---- the network ----
+
+    async def _connection_reset(self) -> None:
+        connections = self._world.network.connections
+        if connections:
+            self._chance.choice(connections).reset("reset")
+
+    async def _duplication(self) -> None:
+        self._world.network.duplicate_rate = 0.3
+        await self._lasts(1.0, 10.0)
+        self._world.network.duplicate_rate = 0.0
+
+    async def _delay(self) -> None:
+        self._world.network.delay_s = self._chance.uniform(0.05, 0.7)
+        await self._lasts(1.0, 10.0)
+        self._world.network.delay_s = DELAY_USUAL_S
+
+    async def _partition(self) -> None:
+        """Some workers cannot be reached; some of their connections outlive it and some do not."""
+        network = self._world.network
+        names = [name for name in sorted(self._world.workers) if self._chance.random() < 0.5]
+        for name in names:
+            network.partition(name)
+        await self._lasts(0.2, 12.0)
+        for connection in list(network.connections):
+            if connection.worker.name in names and self._chance.random() < 0.5:
+                connection.reset("partition")
+        for name in names:
+            network.heal(name)
+
+    def _connections_of(self, manager: SimulatedManager) -> list[Connection]:
+        return [connection for connection in self._world.network.connections if connection.manager is manager]
+
+    # ---- the disk ----
+
+    async def _slow_disk(self) -> None:
+        self._world.disk.latency_s = self._chance.uniform(0.05, 0.8)
+        await self._lasts(0.5, 6.0)
+        self._world.disk.latency_s = LATENCY_USUAL_S
+
+    async def _commit_fails_before(self) -> None:
+        self._world.disk.fail_before_rate = self._chance.choice((0.3, 1.0))
+        await self._lasts(0.05, 2.0)
+        self._world.disk.fail_before_rate = 0.0
+
+    async def _commit_fails_after(self) -> None:
+        self._world.disk.fail_after_rate = self._chance.choice((0.3, 1.0))
+        await self._lasts(0.05, 2.0)
+        self._world.disk.fail_after_rate = 0.0
+
+    async def _lasts(self, least_s: float, most_s: float) -> None:
+        await self._world.clock.sleep(self._chance.uniform(least_s, most_s))
+
+
+async def _episode(kind: Callable[[], Awaitable[None]]) -> None:
+    await kind()

@@ -1,0 +1,116 @@
+"""The users of a simulated world: they submit, repeat, stop and label, and try again until they are answered.
+
+Made by `simulation.world`. What they were told is what the cluster is held to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from shunter.engine.engine import Engine
+from shunter.engine.submits import Submitted
+from shunter.model.errors import NotFound, Rejected, Unavailable
+from shunter.simulation.ledger import require
+from shunter.simulation.scenario import Submit, never_ends
+
+if TYPE_CHECKING:
+    from shunter.simulation.world import World
+
+T = TypeVar("T")
+PATIENCE_S = 8.0
+ANSWER_LOST_RATE = 0.05
+
+
+class Users:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._answered: dict[str, list[int]] = {}  # key -> jobs
+        self.stopped: dict[int, set[int | None]] = {}  # job -> task indexes that a user stopped; None: the whole job
+
+    async def run(self) -> None:
+        scenario, chance = self._world.scenario, self._world.chance
+        moments = [chance.uniform(0, scenario.trouble_s) for _ in range(scenario.stops)]
+        labelled = [chance.uniform(0, scenario.trouble_s) for _ in range(scenario.labels)]
+        await asyncio.gather(
+            *(self._submit(submit) for submit in scenario.submits),
+            *(self._stop_something(at_s) for at_s in moments),
+            *(self._label_something(at_s) for at_s in labelled),
+        )
+
+    async def stop_the_endless(self) -> None:
+        """Jobs that would run or wait for ever, and so cannot end by themselves."""
+        for job_id in list(self._world.checkers.acknowledged):
+            job = self._world.checkers.ledger.jobs[job_id]
+            if any(never_ends(spec) for spec in job.specs):
+                await self._stop(job_id, None, now=False)
+
+    async def _submit(self, submit: Submit) -> None:
+        await self._world.clock.sleep(submit.at_s)
+        try:
+            answers = await self._ask(lambda engine: engine.submit(submit.specs, submit.user, submit.key))
+        except Rejected as refusal:
+            self._world.trace.note("submit.refused", str(refusal)[:80])
+            return
+        ids = [answer.job_id for answer in answers]
+        self._world.trace.note("submit.acknowledged", f"{submit.key} {ids}")
+        self._world.checkers.on_acknowledged(answers)
+        self._check_answer(submit, answers)
+
+    def _check_answer(self, submit: Submit, answers: list[Submitted]) -> None:
+        require(len(answers) == len(submit.specs), f"{len(submit.specs)} jobs, {len(answers)} answers")
+        ids = [answer.job_id for answer in answers]
+        if submit.key is not None:
+            before = self._answered.setdefault(submit.key, ids)
+            require(before == ids, f"key {submit.key} was answered with jobs {before}, then with {ids}")
+        for answer, spec in zip(answers, submit.specs, strict=True):
+            job = self._world.checkers.ledger.jobs[answer.job_id]
+            is_it = job.specs == spec.groups and job.namespace == spec.namespace and spec.name in ("", job.name)
+            require(is_it, f"job {answer.job_id} is not the job that was submitted")
+
+    async def _stop_something(self, at_s: float) -> None:
+        await self._world.clock.sleep(at_s)
+        known = list(self._world.checkers.acknowledged)
+        if not known:
+            return
+        chance = self._world.chance
+        job_id = chance.choice(known)
+        count = sum(len(group) for group in self._world.checkers.ledger.jobs[job_id].groups)
+        index = None if chance.random() < 0.5 else chance.randrange(count)
+        await self._stop(job_id, index, now=chance.random() < 0.3)
+
+    async def _stop(self, job_id: int, index: int | None, now: bool) -> None:
+        self.stopped.setdefault(job_id, set()).add(index)
+        self._world.trace.note("stop.asked", f"{job_id} {index}")
+        await self._ask(lambda engine: engine.stop_tasks(job_id, index, now))
+
+    async def _label_something(self, at_s: float) -> None:
+        """Labels that no job asks for: the first node must stay one that can take anything."""
+        await self._world.clock.sleep(at_s)
+        chance = self._world.chance
+        name = chance.choice(sorted(self._world.workers))
+        value = chance.choice(("a", "b", None))
+        try:
+            await self._ask(lambda engine: engine.label_node(name, {"rack": value}))
+        except NotFound:
+            self._world.trace.note("label.refused", name)
+
+    async def _ask(self, call: Callable[[Engine], Awaitable[T]]) -> T:
+        """Until answered. An answer may get lost on its way, and then the question is asked again."""
+        world = self._world
+        while True:
+            await world.clock.sleep(world.chance.uniform(0.001, 0.2))
+            leader = world.leader
+            if leader is None:
+                continue
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    await leader.gate.passed()
+                    answer = await call(leader.engine)
+                    await leader.gate.passed()
+            except (TimeoutError, Unavailable):
+                continue
+            if world.chance.random() >= ANSWER_LOST_RATE:
+                return answer
+            world.trace.note("answer.lost")

@@ -1,0 +1,199 @@
+"""A whole simulated cluster: managers, workers, network and disk on one virtual clock, with checkers all around.
+
+`simulate(seed)` runs one seed: users and faults for a while, then quiet; in the end everything must have ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from shunter.adapters.memory.store import MemoryStore
+from shunter.model.errors import ShunterError
+from shunter.model.messages import Hello, ManagerMessage
+from shunter.ports.store import Commit
+from shunter.simulation.checkers import Checkers
+from shunter.simulation.disk import Disk
+from shunter.simulation.faults import Faults
+from shunter.simulation.final import check_end, is_quiet
+from shunter.simulation.fleet import Fleet
+from shunter.simulation.loop import VirtualClock, run_virtual
+from shunter.simulation.manager import SimulatedManager
+from shunter.simulation.network import Network
+from shunter.simulation.node import SimulatedNode
+from shunter.simulation.scenario import Scenario, draw_scenario
+from shunter.simulation.trace import Trace
+from shunter.simulation.users import Users
+from shunter.simulation.worker import SimulatedWorker
+
+QUIET_MAX_S = 900.0  # within which everything must end once faults have stopped
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one seed gave. `digest` is a hash of everything that happened."""
+
+    seed: int
+    steps: int
+    digest: str
+    events: Counter[str]
+    checked: Counter[str]
+    virtual_s: float
+
+
+class Failed(AssertionError):
+    """A seed found something: what, when, and the last events before it."""
+
+    def __init__(self, seed: int, step: int, cause: BaseException, events: list[str]) -> None:
+        self.seed, self.step, self.cause = seed, step, cause
+        lines = [f"seed {seed}, step {step}: {type(cause).__name__}: {cause}", "the last events:", *events]
+        super().__init__("\n".join(lines))
+
+
+def simulate(seed: int, echo: bool = False) -> Outcome:
+    """Run one seed to its end. Raises Failed."""
+
+    async def main(chance: random.Random) -> Outcome:
+        world = World(chance, draw_scenario(chance), echo)
+        with world.listening():
+            failure = await world.run()
+        if failure is not None:
+            raise Failed(seed, *failure)
+        trace, elapsed_s = world.trace, asyncio.get_running_loop().time()
+        return Outcome(seed, trace.steps, trace.digest, trace.counts, world.checkers.checked, elapsed_s)
+
+    return run_virtual(main, seed)
+
+
+class World:
+    def __init__(self, chance: random.Random, scenario: Scenario, echo: bool = False) -> None:
+        self.chance = chance
+        self.scenario = scenario
+        self.clock = VirtualClock()
+        self.trace = Trace(self.clock.now, echo)
+        self.checkers = Checkers()
+        self.store = MemoryStore()
+        self.disk = Disk(chance, self.trace)
+        self.network = Network(self.clock, chance, self.trace)
+        self.fleet = Fleet(self.clock, chance, self._flush)
+        self.workers: dict[str, SimulatedWorker] = {}
+        self.managers: list[SimulatedManager] = []
+        self._failure: tuple[int, BaseException, list[str]] | None = None
+        self._has_failed = asyncio.Event()
+
+    @property
+    def leader(self) -> SimulatedManager | None:
+        """The newest manager, if it leads."""
+        newest = self.managers[-1] if self.managers else None
+        return newest if newest is not None and newest.is_leading else None
+
+    async def run(self) -> tuple[int, BaseException, list[str]] | None:
+        """Returns the first thing that went wrong: step, error and last events."""
+        story = asyncio.create_task(self._story())
+        failed = asyncio.create_task(self._has_failed.wait())
+        await asyncio.wait((story, failed), return_when=asyncio.FIRST_COMPLETED)
+        if story.done() and story.exception() is not None:
+            self.fail(story.exception())
+        return self._failure
+
+    def fail(self, error: BaseException | None) -> None:
+        """Keep the first failure; what follows from it says little."""
+        if self._failure is None and error is not None:
+            self._failure = (self.trace.steps, error, self.trace.last_events())
+            self._has_failed.set()
+
+    # ---- the story ----
+
+    async def _story(self) -> None:
+        fleet = asyncio.create_task(self.fleet.run())
+        fleet.add_done_callback(lambda task: None if task.cancelled() else self.fail(task.exception()))
+        keeper = asyncio.create_task(self._keep_a_manager())
+        keeper.add_done_callback(lambda task: None if task.cancelled() else self.fail(task.exception()))
+        for hello in self.scenario.hellos:
+            self.add_node(hello)
+        users, faults = Users(self), Faults(self)
+        await asyncio.gather(users.run(), faults.run())
+        await self._grow_quiet(users)
+        await check_end(self, users)
+
+    async def _grow_quiet(self, users: Users) -> None:
+        """No more faults: what cannot end by itself is stopped, and the rest must end in time."""
+        self.trace.note("quiet")
+        stopping = asyncio.create_task(users.stop_the_endless())
+        deadline_s = self.clock.now() + QUIET_MAX_S
+        while not (stopping.done() and is_quiet(self)) and self.clock.now() < deadline_s:
+            await self.clock.sleep(1.0)
+        stopping.result()
+
+    async def _keep_a_manager(self) -> None:
+        """Somebody restarts a manager that is gone."""
+        while True:
+            if not self.managers or self.managers[-1].is_over:
+                self.start_manager()
+            await self.clock.sleep(self.chance.uniform(0.1, 2.0))
+
+    def start_manager(self) -> None:
+        number = len(self.managers) + 1
+        manager = SimulatedManager(number, self.clock, self.trace, self.chance, self.scenario.policy)
+        self.managers.append(manager)
+        manager.start(self.store, self.disk, self._durable, self._sent, self._recovered)
+
+    def add_node(self, hello: Hello) -> SimulatedWorker:
+        node = self.fleet.add(hello)
+        self.checkers.watch(node)
+        worker = SimulatedWorker(node, self.network, lambda: self.leader)
+        self.workers[hello.name] = worker
+        return worker
+
+    # ---- what the checkers hear ----
+
+    def _durable(self, manager: SimulatedManager, commit: Commit) -> None:
+        self.trace.note("committed", f"{manager.name} version {commit.version} ({len(commit.body)} bytes)")
+        self.check(self.checkers.on_durable, manager.engine, commit)
+
+    def _sent(self, manager: SimulatedManager, node: int, message: ManagerMessage) -> None:
+        self.check(self.checkers.on_sent, manager.engine, node, message)
+
+    def _recovered(self, manager: SimulatedManager) -> None:
+        self.check(self.checkers.on_recovered, manager.engine)
+
+    def check(self, checker: Callable[..., None], *arguments: Any) -> None:
+        """Run a checker where its caller would swallow what it raises."""
+        try:
+            checker(*arguments)
+        except Exception as error:
+            self.fail(error)
+
+    def _flush(self, nodes: list[SimulatedNode]) -> None:
+        for node in nodes:
+            self.workers[node.hello.name].flush()
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """An error that the code under test logs and survives is a failure all the same, unless we injected it."""
+        handler = _Listener(self)
+        logger = logging.getLogger("shunter")
+        logger.addHandler(handler)
+        propagate, logger.propagate = logger.propagate, False
+        try:
+            yield
+        finally:
+            logger.removeHandler(handler)
+            logger.propagate = propagate
+
+
+class _Listener(logging.Handler):
+    def __init__(self, world: World) -> None:
+        super().__init__(logging.ERROR)
+        self._world = world
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None and not isinstance(error, ShunterError):
+            self._world.fail(error)
