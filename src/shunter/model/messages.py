@@ -248,13 +248,15 @@ class Heartbeat(msgspec.Struct, tag=True):
 
 
 class LogData(msgspec.Struct, tag=True):
-    """`eof` means that the slice ends here for good; `truncated` that the log limit cut a hole into it."""
+    """`eof` means that the slice ends here for good; `truncated` that the log limit cut a hole into it. Offsets count
+    the output as it was written; `next` is where to read on, which skips what was cut."""
 
     request: int
     data: bytes
     eof: bool
     truncated: bool = False
     error: str = ""
+    next: int = 0
 
 
 class StatsData(msgspec.Struct, tag=True):
