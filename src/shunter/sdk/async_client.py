@@ -100,9 +100,9 @@ class Client:
         async for view in self._transport.stream(calls.jobs(self._core, namespace, states, labels, limit)):
             yield Job(self, view)
 
-    async def job(self, name: str) -> Job:
+    async def job(self, name: str, namespace: str | None = None) -> Job:
         """A job by NAME (its newest run), NAME@RUN or id:NUMBER."""
-        return Job(self, await self._perform(calls.job(self._core, name)))
+        return Job(self, await self._perform(calls.job(self._core, name, namespace)))
 
     async def runs(self, name: str, limit: int | None = None) -> AsyncIterator[Job]:
         """All runs of one name, newest first."""

@@ -120,7 +120,7 @@ def events(
     """Emits the EventViews that are there."""
 
     def page(size: int, cursor: str | None) -> Request:
-        return requests.events(namespace, job_name, size, cursor or after)
+        return requests.events(namespace or core.namespace, job_name, size, cursor or after)
 
     return core.pages(page, EventPage, requests.EVENT_PAGE_MAX, limit)
 

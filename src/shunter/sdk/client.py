@@ -100,9 +100,9 @@ class Client:
         for view in self._transport.stream(calls.jobs(self._core, namespace, states, labels, limit)):
             yield Job(self, view)
 
-    def job(self, name: str) -> Job:
+    def job(self, name: str, namespace: str | None = None) -> Job:
         """A job by NAME (its newest run), NAME@RUN or id:NUMBER."""
-        return Job(self, self._perform(calls.job(self._core, name)))
+        return Job(self, self._perform(calls.job(self._core, name, namespace)))
 
     def runs(self, name: str, limit: int | None = None) -> Iterator[Job]:
         """All runs of one name, newest first."""

@@ -26,7 +26,7 @@ from shunter.sdk.steps import Conversation, Emit, Pause, Request, Response, Send
 T = TypeVar("T")
 
 ANSWER_TIMEOUT_S = 60.0
-BATCH_MAX_BYTES = requests.BULK_BODY_MAX_BYTES // 2  # far enough below the limit for the framing around the items
+BATCH_MAX_BYTES = requests.BULK_BODY_MAX_BYTES - 64  # the rest is for the framing around the items
 
 OnRetry = Callable[[ShunterError, float], None]
 NextPage = Callable[[int, str | None], Request]

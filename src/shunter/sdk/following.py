@@ -155,8 +155,9 @@ def follow_events(core: Core, namespace: str | None, job: str | None, after: str
         cluster = yield from core.ask(requests.cluster(), ClusterInfo)
         after = str(cluster.state_version)
     patience = core.patience()
+    space = namespace or core.namespace
     while True:
-        yield from core.exchange(requests.follow_events(namespace, job, after), stream=True, patience=patience)
+        yield from core.exchange(requests.follow_events(space, job, after), stream=True, patience=patience)
         partial = b""
         try:
             while data := (yield Read()):

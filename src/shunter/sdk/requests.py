@@ -103,12 +103,12 @@ def label_node(name: str, labels: Mapping[str, str | None]) -> Request:
     return Request("PATCH", f"/nodes/{quote(name, safe='')}", (JSON,), body)
 
 
-def events(namespace: str | None, job_name: str | None, limit: int, after: str | None) -> Request:
+def events(namespace: str, job_name: str | None, limit: int, after: str | None) -> Request:
     query = [("namespace", namespace), ("job", job_name), ("limit", limit), ("after", after)]
     return Request("GET", _path("/events", query))
 
 
-def follow_events(namespace: str | None, job_name: str | None, after: str | None) -> Request:
+def follow_events(namespace: str, job_name: str | None, after: str | None) -> Request:
     query = [("namespace", namespace), ("job", job_name), ("after", after), ("follow", True)]
     return Request("GET", _path("/events", query), (("Accept", "text/event-stream"),))
 

@@ -1,0 +1,101 @@
+"""The list of all commands, and the group that loads a command's module only when that command is used.
+
+Building every command with its options takes as long as all the rest of a short command, so the summaries stand here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`target` names the function, or the Typer of a family of commands, in its module."""
+
+    name: str
+    target: str
+    summary: str
+    settings: dict[str, Any] | None = None
+
+
+# Everything after the program's name belongs to the program: `shunter run ls -l` needs no `--`.
+_RUN = {"allow_interspersed_args": False}
+
+SECTIONS: dict[str, tuple[Entry, ...]] = {
+    "Run jobs": (
+        Entry("run", "run:run", "Run a command, once or many times, and wait for it.", _RUN),
+        Entry("submit", "submit:submit", "Submit the jobs of a manifest file."),
+        Entry("stop", "stop:stop", "End jobs, or single tasks of them."),
+        Entry("wait", "stop:wait", "Wait until jobs have ended."),
+    ),
+    "Look at jobs": (
+        Entry("jobs", "jobs:jobs", "List jobs, newest first."),
+        Entry("job", "jobs:job", "Show one job."),
+        Entry("tasks", "jobs:tasks", "List the tasks of a job."),
+        Entry("logs", "logs:logs", "Print what a task wrote."),
+        Entry("why", "jobs:why", "Say why a job is in the state it is in."),
+    ),
+    "Look at the cluster": (
+        Entry("nodes", "nodes:nodes", "List the nodes."),
+        Entry("node", "nodes:node", "Show or label one node."),
+        Entry("events", "events:events", "Print what has happened, or what happens."),
+        Entry("top", "top:top", "Watch resources, nodes and running jobs."),
+    ),
+    "Start and stop clusters": (
+        Entry("up", "cluster:up", "Start a cluster on this machine."),
+        Entry("down", "cluster:down", "Stop the cluster of this machine."),
+        Entry("manager", "cluster:manager", "Start a manager alone; workers join it."),
+        Entry("worker", "cluster:worker", "Start a worker that joins a manager."),
+        Entry("version", "cluster:version", "Print the version."),
+    ),
+}
+ENTRIES = {entry.name: entry for section in SECTIONS.values() for entry in section}
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are built when they are asked for."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        # Stand-ins: lists and suggestions want no more than names.
+        self.commands = {name: TyperCommand(name=name) for name in ENTRIES}
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:  # noqa: ARG002
+        return build(ENTRIES[cmd_name]) if cmd_name in ENTRIES else None
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
+        width = max(map(len, ENTRIES))
+        for title, entries in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(entry.name.ljust(width), entry.summary) for entry in entries])
+
+
+def build(entry: Entry) -> Command:
+    """The command with all its options."""
+    module, _, name = entry.target.partition(":")
+    target = getattr(import_module(f"shunter.cli.{module}"), name)
+    if not isinstance(target, typer.Typer):
+        function, target = target, plain_typer()
+        target.command(entry.name, context_settings=entry.settings)(function)
+    command = get_command(target)
+    command.name = entry.name
+    return command
+
+
+def plain_typer(**settings: Any) -> typer.Typer:
+    """A Typer that draws nothing: rich would cost a tenth of a second at every call."""
+    return typer.Typer(
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=settings.pop("add_completion", False),
+        **settings,
+    )

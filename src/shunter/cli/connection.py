@@ -1,0 +1,23 @@
+"""The client that commands work with: it tells the person when the cluster has to be waited for."""
+
+from __future__ import annotations
+
+from shunter.cli.exits import tell
+from shunter.model.errors import ShunterError
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.sdk.client import Client, connect
+from shunter.sdk.patience import PATIENCE_S
+
+SAID_AFTER_S = 0.5  # shorter waits are not worth a line
+
+
+def open_client(namespace: str = NAMESPACE_DEFAULT) -> Client:
+    said = False
+
+    def on_retry(failure: ShunterError, delay_s: float) -> None:
+        nonlocal said
+        if not said and delay_s >= SAID_AFTER_S:
+            said = True
+            tell(f"{failure.detail}; trying again for up to {PATIENCE_S:.0f} s")
+
+    return connect(namespace=namespace, on_retry=on_retry)

@@ -1,0 +1,193 @@
+"""The commands that look at jobs: jobs, job, tasks, why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import msgspec
+import typer
+
+from shunter.cli.connection import open_client
+from shunter.cli.exits import tell
+from shunter.cli.options import Format, JobName, Limit, Namespace, Output, States, pairs
+from shunter.cli.printing import (
+    Column,
+    age,
+    coloured,
+    counted,
+    print_document,
+    print_items,
+    print_table,
+    took_s,
+)
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.lifecycles import TASK
+from shunter.model.resources import format_duration
+from shunter.model.views import JobView, TaskView
+from shunter.sdk.client import Job
+
+JOBS_SHOWN = 100
+TASKS_SHOWN = 10  # of one job, in its own view
+_ENDS = frozenset(state.word for state in TASK.ends)
+
+
+def jobs(
+    states: States = None,
+    label: Annotated[list[str] | None, typer.Option("--label", help="Only those with this label, KEY=VALUE.")] = None,
+    limit: Limit = JOBS_SHOWN,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """List jobs, newest first.
+
+    \b
+    shunter jobs --state running --state pending
+    shunter jobs --label team=film --output json
+    shunter jobs -n '*' --limit 0          all jobs of all namespaces
+    """
+    with open_client(namespace) as client:
+        found = client.jobs(states=states or (), labels=pairs(label, "--label"), limit=limit or None)
+        views = (each.view for each in found)
+        if output is not Format.TABLE:
+            print_items(views, output)
+            return
+        spaces = namespace == "*"
+        titles = ["NAMESPACE"] * spaces + ["NAME", "RUN", "STATE", "DONE", "AGE", "TOOK", "COMMAND"]
+        columns = [Column(title, right=title in ("RUN", "DONE", "AGE", "TOOK")) for title in titles]
+        shown = print_table(columns, (_job_row(view, spaces) for view in views), titles.index("STATE"))
+        if shown == limit:
+            tell(f"the newest {limit} jobs are shown; --limit 0 shows all")
+
+
+def job(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
+    """Show one job: its state, what it asked for, and its tasks.
+
+    \b
+    shunter job render            the newest run
+    shunter job render@3          the third run
+    shunter job render -o json    everything, with all its tasks
+    """
+    with open_client(namespace) as client:
+        found = client.job(name)
+        if output is not Format.TABLE:
+            print_document(msgspec.to_builtins(found.view) | {"tasks": list(found.tasks())}, output)
+            return
+        _describe(found)
+
+
+def tasks(
+    name: JobName,
+    states: States = None,
+    limit: Limit = 0,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """List the tasks of a job, by index.
+
+    \b
+    shunter tasks render --state failed
+    shunter tasks render --output json
+    """
+    with open_client(namespace) as client:
+        found = client.job(name).tasks(states=states or (), limit=limit or None)
+        if output is not Format.TABLE:
+            print_items(found, output)
+        else:
+            _print_tasks(found)
+
+
+def why(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
+    """Say why a job is in the state it is in, and what its waiting tasks wait for.
+
+    \b
+    shunter why render
+    """
+    with open_client(namespace) as client:
+        found = client.why(name)
+    if output is not Format.TABLE:
+        print_document(found, output)
+        return
+    print(found.sentence)
+    if found.reasons:
+        print()
+        columns = [Column("NODES", right=True), Column("REASON"), Column("FOR EXAMPLE")]
+        rows = ([f"{reason.nodes:,}", reason.text, ", ".join(reason.examples)] for reason in found.reasons)
+        print_table(columns, rows)
+
+
+def _job_row(view: JobView, with_namespace: bool) -> list[str]:
+    return [
+        *([view.namespace] if with_namespace else []),
+        view.name,
+        str(view.run),
+        view.state,
+        _done(view),
+        age(view.submitted_at),
+        _duration(view.started_at, view.ended_at),
+        command_line(view.command),
+    ]
+
+
+def _done(view: JobView) -> str:
+    done = sum(view.counts.get(state, 0) for state in _ENDS)
+    failed = view.counts.get("failed", 0)
+    return f"{done}/{view.count}" + (f" ({failed} failed)" if failed and view.count > 1 else "")
+
+
+def _describe(found: Job) -> None:
+    view = found.view
+    times = [("submitted", view.submitted_at), ("started", view.started_at), ("ended", view.ended_at)]
+    facts = [
+        ("state", coloured(view.state) + (f": {view.reason}" if view.reason else "")),
+        ("tasks", f"{view.count:,}: {counted(view.counts)}"),
+        ("command", command_line(view.command)),
+        ("resources", ", ".join(f"{name} {amount}" for name, amount in view.resources.items())),
+        ("type", f"{view.type}, priority {view.priority}"),
+        ("labels", ", ".join(f"{key}={value}" for key, value in view.labels.items())),
+        *((word, f"{at} ({age(at)} ago)") for word, at in times if at),
+        ("took", _duration(view.started_at, view.ended_at) if view.ended_at else ""),
+        ("user", view.user),
+    ]
+    print(f"{view.name}@{view.run} in namespace {view.namespace}, id {view.id}")
+    for word, fact in facts:
+        if fact:
+            print(f"  {word:<10} {fact}")
+    states = [state.word for state in TASK.initial.__class__ if state.word != "succeeded"]
+    notable = [state for state in states if view.counts.get(state)]
+    if notable:
+        print()
+        shown = _print_tasks(found.tasks(states=notable, limit=TASKS_SHOWN))
+        if shown == TASKS_SHOWN:
+            tell(f"only {TASKS_SHOWN} tasks are shown; all of them: shunter tasks {view.name}")
+
+
+def _print_tasks(found: Iterator[TaskView]) -> int:
+    titles = ["TASK", "STATE", "ATTEMPT", "NODE", "EXIT", "STARTED", "TOOK", "REASON"]
+    columns = [Column(title, right=title in ("ATTEMPT", "EXIT", "STARTED", "TOOK")) for title in titles]
+    return print_table(columns, map(_task_row, found), state_column=1)
+
+
+def _task_row(task: TaskView) -> list[str]:
+    return [
+        task.name,
+        task.state,
+        str(task.attempt),
+        task.node or "-",
+        "-" if task.exit_code is None else str(task.exit_code),
+        age(task.started_at),
+        _duration(task.started_at, task.ended_at),
+        task.reason or "",
+    ]
+
+
+def _duration(started_at: str | None, ended_at: str | None) -> str:
+    seconds = took_s(started_at, ended_at)
+    return "-" if seconds is None else format_duration(seconds)
+
+
+def command_line(words: Sequence[str]) -> str:
+    """A command as one would type it."""
+    import shlex
+
+    return shlex.join(words)

@@ -1,0 +1,66 @@
+"""The command `logs`: what a task wrote, both streams where they belong."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterable
+from typing import Annotated, TextIO
+
+import typer
+
+from shunter.cli.connection import open_client
+from shunter.cli.options import JobOrTask, Namespace, job_and_index
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.sdk.client import Job
+
+
+def logs(
+    target: JobOrTask,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
+    stderr: Annotated[bool, typer.Option("--stderr", help="Only what it wrote to stderr, printed to stdout.")] = False,
+    stdout: Annotated[bool, typer.Option("--stdout", help="Only what it wrote to stdout.")] = False,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Of this attempt; default: the latest.")] = None,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+) -> None:
+    """Print what a task wrote: its stdout to stdout, its stderr to stderr. JOB means its first task.
+
+    \b
+    shunter logs render
+    shunter logs render/17 --follow
+    shunter logs render --stderr | less
+    """
+    name, index = job_and_index(target)
+    with open_client(namespace) as client:
+        job = client.job(name)
+        index = index or 0
+        if stderr and not stdout:
+            _copy(_pieces(job, index, "stderr", follow, attempt), sys.stdout)
+        elif stdout and not stderr:
+            _copy(_pieces(job, index, "stdout", follow, attempt), sys.stdout)
+        else:
+            _copy_both(job, index, follow, attempt)
+
+
+def _copy_both(job: Job, index: int, follow: bool, attempt: int | None) -> None:
+    errors = _pieces(job, index, "stderr", follow, attempt)
+    beside = threading.Thread(target=_copy, args=(errors, sys.stderr), daemon=True) if follow else None
+    if beside is not None:
+        beside.start()
+    _copy(_pieces(job, index, "stdout", follow, attempt), sys.stdout)
+    if beside is not None:
+        beside.join()
+    else:
+        _copy(errors, sys.stderr)
+
+
+def _pieces(job: Job, index: int, stream: str, follow: bool, attempt: int | None) -> Iterable[bytes]:
+    if follow:
+        return job.logs(index, stream, follow=True, attempt=attempt)
+    return [job.logs(index, stream, attempt=attempt)]
+
+
+def _copy(pieces: Iterable[bytes], stream: TextIO) -> None:
+    for piece in pieces:
+        stream.buffer.write(piece)
+        stream.buffer.flush()

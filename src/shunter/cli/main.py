@@ -1,0 +1,71 @@
+"""The entry of the command line: `shunter`. Owns how errors become sentences and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+from typer.main import get_command
+
+from shunter.cli.commands import LazyGroup, plain_typer
+from shunter.cli.exits import BROKEN_PIPE, INTERRUPTED, code_of, complain
+
+UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # it has no public name
+HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+app = plain_typer(cls=LazyGroup, add_completion=True, no_args_is_help=True, context_settings=HELP_SETTINGS)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from shunter.cli.cluster import version
+
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def shunter(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    """Run jobs on machines, from a laptop to a cluster.
+
+    \b
+    shunter up --detach               start a cluster on this machine
+    shunter run -- echo hello         run something on it
+    shunter run --count 1000 -- true  run it a thousand times
+    shunter jobs                      see what there is
+
+    'shunter COMMAND --help' tells more about a command. The cluster is found under SHUNTER_HOME, or at SHUNTER_URL
+    with the token in SHUNTER_TOKEN.
+    """
+
+
+def main() -> NoReturn:
+    sys.exit(carry_out(sys.argv[1:]))
+
+
+def carry_out(arguments: list[str]) -> int:
+    """Carry a command line out; comes to the exit code."""
+    own_errors = bool(arguments) and arguments[0] == "run"  # its exit codes are the task's: 125 tells ours from them
+    try:
+        code = get_command(app).main(arguments, prog_name="shunter", standalone_mode=False)
+        sys.stdout.flush()
+    except UsageError as error:
+        error.show()  # type: ignore[attr-defined]
+        return code_of(error, own_errors)
+    except typer.Abort:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. What is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except Exception as error:
+        code = code_of(error, own_errors)
+        if not complain(error):
+            raise
+    return code if isinstance(code, int) else 0

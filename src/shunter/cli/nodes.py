@@ -1,0 +1,159 @@
+"""The commands about nodes: nodes, node show, node label."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from shunter.cli.commands import plain_typer
+from shunter.cli.connection import open_client
+from shunter.cli.options import Format, NodeName, Output
+from shunter.cli.printing import Column, age, coloured, print_document, print_items, print_table
+from shunter.model.errors import Invalid, Problem, ShunterError
+from shunter.model.resources import format_amount, parse_amount
+from shunter.model.views import NodeStatsView, NodeView
+
+node = plain_typer(no_args_is_help=True, help="Show or label one node.")
+
+
+def nodes(
+    state: Annotated[list[str] | None, typer.Option("--state", "-s", help="Only those in this state.")] = None,
+    label: Annotated[list[str] | None, typer.Option("--label", help="Only those with this label, KEY=VALUE.")] = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """List the nodes, with what of them is reserved.
+
+    \b
+    shunter nodes
+    shunter nodes --state down --output json
+    """
+    with open_client() as client:
+        found = [each for each in client.nodes() if _matches(each, state, label)]
+    if output is not Format.TABLE:
+        print_items(found, output)
+        return
+    titles = ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LABELS", "HEARD"]
+    columns = [Column(title, right=title in ("CPU", "MEMORY", "TASKS")) for title in titles]
+    print_table(columns, map(_row, found), state_column=1)
+
+
+@node.command("show")
+def show(name: NodeName, output: Output = Format.TABLE) -> None:
+    """Show one node: its resources, labels, and the tasks that run on it now.
+
+    \b
+    shunter node show worker-3
+    """
+    with open_client() as client:
+        found = client.node(name)
+        if output is not Format.TABLE:
+            print_document(found, output)
+            return
+        try:
+            stats: NodeStatsView | None = client.node_stats(name) if found.state == "ready" else None
+        except ShunterError:
+            stats = None  # the worker does not answer; the rest is worth showing all the same
+    _describe(found, stats)
+
+
+@node.command("label", context_settings={"ignore_unknown_options": True})
+def label(
+    name: NodeName,
+    labels: Annotated[list[str], typer.Argument(metavar="KEY=VALUE|KEY-...", help="Labels to set; KEY- removes one.")],
+    output: Output = Format.TABLE,
+) -> None:
+    """Set or remove labels of a node.
+
+    \b
+    shunter node label worker-3 disk=ssd rack=b7
+    shunter node label worker-3 rack-             removes it
+    """
+    changes: dict[str, str | None] = {}
+    for word in labels:
+        key, equals, value = word.partition("=")
+        if not equals and not word.endswith("-"):
+            fix = "write KEY=VALUE to set it, KEY- to remove it"
+            raise Invalid([Problem("label", "is neither set nor removed", word, fix)])
+        changes[key if equals else word[:-1]] = value if equals else None
+    with open_client() as client:
+        found = client.label_node(name, changes)
+    if output is not Format.TABLE:
+        print_document(found, output)
+    else:
+        print(found.name, _pairs(found.labels) or "has no labels")
+
+
+def _matches(view: NodeView, states: list[str] | None, labels: list[str] | None) -> bool:
+    has = {f"{key}={value}" for key, value in view.labels.items()}
+    return (not states or view.state in states) and has.issuperset(labels or ())
+
+
+def _row(view: NodeView) -> list[str]:
+    return [
+        view.name,
+        view.state if view.eligible or view.state != "ready" else "ready, not eligible",
+        _share(view, "cpu"),
+        _share(view, "memory"),
+        str(view.tasks),
+        view.datacenter,
+        _pairs(view.labels) or "-",
+        age(view.heard_at),
+    ]
+
+
+def _share(view: NodeView, resource: str) -> str:
+    """Reserved of capacity: `1/2`, `512Mi/7.6Gi`."""
+    if resource not in view.capacity:
+        return "-"
+    return f"{readable(resource, view.reserved.get(resource, '0'))}/{readable(resource, view.capacity[resource])}"
+
+
+def readable(resource: str, quantity: str) -> str:
+    """A quantity in few digits."""
+    amount = parse_amount(resource, quantity)
+    if resource == "cpu":
+        return f"{amount / 1000:g}"
+    if resource in ("memory", "disk"):
+        for unit, size in (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
+            if amount >= size:
+                return f"{amount / size:.1f}".removesuffix(".0") + unit
+    return format_amount(resource, amount)
+
+
+def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
+    resources = [f"{name} {_share(view, name)}" for name in view.capacity]
+    facts = [
+        ("state", coloured(view.state) + (f": {view.reason}" if view.reason else "")),
+        ("eligible", "yes" if view.eligible else "no"),
+        ("reserved", ", ".join(resources)),
+        ("tasks", str(view.tasks)),
+        ("datacenter", view.datacenter),
+        ("labels", _pairs(view.labels)),
+        ("attributes", _pairs(view.attributes)),
+        ("heard", f"{age(view.heard_at)} ago" if view.heard_at else ""),
+        ("machine", _pairs((stats.machine if stats else view.stats) or {})),
+    ]
+    print(f"{view.name}, id {view.id}, {view.role}")
+    for word, fact in facts:
+        if fact:
+            print(f"  {word:<10} {fact}")
+    if stats and stats.tasks:
+        print()
+        titles = ["TASK", "ATTEMPT", "CPU TIME", "MEMORY", "PROCESSES"]
+        columns = [Column(title, right=title != "TASK") for title in titles]
+        rows = (
+            [
+                each.name,
+                str(each.attempt),
+                f"{each.cpu_s:.2f}s",
+                readable("memory", str(each.memory_bytes)),
+                str(each.processes),
+            ]
+            for each in stats.tasks
+        )
+        print_table(columns, rows)
+
+
+def _pairs(mapping: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in mapping.items())

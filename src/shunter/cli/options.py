@@ -1,0 +1,98 @@
+"""Options that several commands share, the values they come to, and the client that they open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from shunter.cli.completion import complete_jobs, complete_namespaces, complete_nodes
+from shunter.model.errors import Invalid, Problem
+from shunter.model.resources import parse_amount, parse_duration_s
+
+PORT_MAX = 65535
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
+Namespace = Annotated[
+    str,
+    typer.Option(
+        "--namespace",
+        "-n",
+        help="Namespace to work in.",
+        envvar="SHUNTER_NAMESPACE",
+        autocompletion=complete_namespaces,
+    ),
+]
+Output = Annotated[Format, typer.Option("--output", "-o", help="How to print it.")]
+Limit = Annotated[int, typer.Option("--limit", "-l", min=0, help="Print at most so many; 0 means all.")]
+States = Annotated[list[str] | None, typer.Option("--state", "-s", help="Only those in this state. May be repeated.")]
+JobName = Annotated[
+    str,
+    typer.Argument(metavar="JOB", help="NAME (its newest run), NAME@RUN or id:NUMBER.", autocompletion=complete_jobs),
+]
+JobOrTask = Annotated[
+    str, typer.Argument(metavar="JOB[/INDEX]", help="A job, or one of its tasks.", autocompletion=complete_jobs)
+]
+NodeName = Annotated[str, typer.Argument(metavar="NODE", help="Name of the node.", autocompletion=complete_nodes)]
+
+
+def pairs(words: Iterable[str] | None, option: str) -> dict[str, str]:
+    """`k=v` words as a mapping. Raises Invalid."""
+    found: dict[str, str] = {}
+    problems = []
+    for word in words or ():
+        key, equals, value = word.partition("=")
+        if not key or not equals:
+            problems.append(Problem(option, "is not a pair", word, f"write it as {option} KEY=VALUE"))
+        found[key] = value
+    if problems:
+        raise Invalid(problems)
+    return found
+
+
+def duration_s(text: str | None, option: str) -> float | None:
+    """A duration in seconds, None where none is given. Raises Invalid."""
+    if text is None:
+        return None
+    try:
+        return parse_duration_s(float(text) if text.isdigit() else text)
+    except ValueError as error:
+        raise Invalid([Problem(option, "is not a duration", text, "write it as 90s, 10m or 1h30m")]) from error
+
+
+def amount(resource: str, text: str | None, option: str) -> int | None:
+    """A quantity in the resource's inner unit, None where none is given. Raises Invalid."""
+    if text is None:
+        return None
+    try:
+        return parse_amount(resource, text)
+    except ValueError as error:
+        fix = "write it as 2 or 500m" if resource == "cpu" else "write it as 512Mi or 4Gi"
+        raise Invalid([Problem(option, str(error), text, fix)]) from error
+
+
+def address(text: str | None, option: str) -> tuple[str, int] | None:
+    """HOST:PORT in its parts, None where none is given. Raises Invalid."""
+    if text is None:
+        return None
+    host, _, port = text.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > PORT_MAX:
+        raise Invalid([Problem(option, "is not an address", text, "write it as HOST:PORT, 127.0.0.1:7070")])
+    return host.strip("[]"), int(port)
+
+
+def job_and_index(reference: str) -> tuple[str, int | None]:
+    """JOB or JOB/INDEX in its parts. Raises Invalid."""
+    job, slash, index = reference.partition("/")
+    if slash and not (index.isascii() and index.isdigit()):
+        fix = "write JOB for the job, JOB/0 for its first task"
+        raise Invalid([Problem("task", "is not a task of a job", reference, fix)])
+    return job, int(index) if slash else None

@@ -1,0 +1,134 @@
+"""Listings: as an aligned table for people, as JSON or YAML for programs. Colours only on a terminal.
+
+Own instead of rich, whose table takes as long to import as the whole command takes to answer.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain, islice
+from typing import Any, TextIO
+
+import msgspec
+
+from shunter.cli.options import Format
+
+MEASURED_ROWS_MAX = 1_000  # column widths follow the first rows, so that a million of them can stream
+GAP = "  "
+COLOURS = {
+    "ready": "32", "succeeded": "32", "running": "36", "assigned": "36", "failed": "31", "down": "31",
+    "cancelled": "33", "stopping": "33", "suspect": "33", "draining": "33", "drained": "33", "lost": "33",
+    "pending": "2", "queued": "2", "waiting": "2",
+}  # fmt: skip
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    title: str
+    right: bool = False
+
+
+def on_terminal(stream: TextIO) -> bool:
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def coloured(word: str, text: str | None = None) -> str:
+    """`text` in the colour of a state's word, where there are colours."""
+    text = word if text is None else text
+    if word not in COLOURS or os.environ.get("NO_COLOR") or not on_terminal(sys.stdout):
+        return text
+    return f"\x1b[{COLOURS[word]}m{text}\x1b[0m"
+
+
+def print_document(value: Any, output: Format) -> None:
+    """One object as JSON or YAML."""
+    plain = msgspec.to_builtins(value)
+    if output is Format.JSON:
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode() + "\n")
+        return
+    import yaml
+
+    yaml.dump(
+        plain,
+        sys.stdout,
+        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+        sort_keys=False,
+        allow_unicode=True,
+    )
+
+
+def print_items(items: Iterable[Any], output: Format) -> None:
+    """A list as JSON or YAML, in the shape that REST gives it."""
+    listed = list(items)
+    print_document({"items": listed, "next": None, "total": len(listed)}, output)
+
+
+def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], state_column: int | None = None) -> int:
+    """Rows under titles; comes to the number of rows. The last column is cut where the terminal ends."""
+    remaining = iter(rows)
+    first = [_clean(row) for row in islice(remaining, MEASURED_ROWS_MAX)]
+    widths = [
+        max(len(column.title), *(len(row[number]) for row in first)) if first else len(column.title)
+        for number, column in enumerate(columns)
+    ]
+    line_max = shutil.get_terminal_size().columns if on_terminal(sys.stdout) else None
+    count = 0
+    for row in chain([[column.title for column in columns]], first, map(_clean, remaining)):
+        sys.stdout.write(_line(row, columns, widths, line_max, state_column if count else None) + "\n")
+        count += 1
+    return count - 1
+
+
+def _line(
+    row: Sequence[str], columns: Sequence[Column], widths: list[int], line_max: int | None, state_column: int | None
+) -> str:
+    cells = [
+        cell.rjust(width) if column.right else cell.ljust(width)
+        for cell, column, width in zip(row, columns, widths, strict=True)
+    ]
+    if line_max is not None:
+        before = len(GAP.join(cells[:-1])) + len(GAP)
+        cells[-1] = cells[-1][: max(line_max - before, len(columns[-1].title))]
+    if state_column is not None:
+        cells[state_column] = coloured(row[state_column], cells[state_column])
+    return GAP.join(cells).rstrip()
+
+
+def _clean(row: Sequence[str]) -> list[str]:
+    """What tasks and labels hold must not move the cursor or break a line."""
+    return [_UNPRINTABLE.sub("?", cell) for cell in row]
+
+
+def age(at: str | None, now: datetime | None = None) -> str:
+    """How long ago a time was, in one unit: 12s, 3m, 5h, 2d."""
+    if at is None:
+        return "-"
+    seconds = max(0, int(((now or datetime.now(UTC)) - datetime.fromisoformat(at)).total_seconds()))
+    for unit_s, unit, until_s in ((1, "s", 120), (60, "m", 7200), (3600, "h", 172800)):
+        if seconds < until_s:
+            return f"{seconds // unit_s}{unit}"
+    return f"{seconds // 86400}d"
+
+
+def took_s(started_at: str | None, ended_at: str | None) -> float | None:
+    """Seconds between two times; until now for what has not ended."""
+    if started_at is None:
+        return None
+    end = datetime.fromisoformat(ended_at) if ended_at else datetime.now(UTC)
+    return max(0.0, (end - datetime.fromisoformat(started_at)).total_seconds())
+
+
+def counted(counts: dict[str, int]) -> str:
+    """`3 running, 97 queued`."""
+    return ", ".join(f"{number:,} {state}" for state, number in counts.items()) or "none"
+
+
+def limited(items: Iterator[Any], limit: int) -> Iterator[Any]:
+    return islice(items, limit) if limit else items

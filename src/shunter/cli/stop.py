@@ -1,0 +1,80 @@
+"""The commands that end jobs or wait for their end: stop, wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from shunter.cli.completion import complete_jobs
+from shunter.cli.connection import open_client
+from shunter.cli.exits import DONE, JOB_FAILED, tell
+from shunter.cli.options import Namespace, duration_s, job_and_index
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.sdk.client import Job
+
+Targets = Annotated[
+    list[str], typer.Argument(metavar="JOB[/INDEX]...", help="Jobs, or tasks of them.", autocompletion=complete_jobs)
+]
+Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Jobs.", autocompletion=complete_jobs)]
+
+
+def stop(
+    targets: Targets,
+    now: Annotated[bool, typer.Option("--now", help="Kill at once, without a grace period.")] = False,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+) -> None:
+    """End jobs, or single tasks of them: what runs is asked to end, and killed after its grace period.
+
+    What has ended already stays as it is.
+
+    \b
+    shunter stop render
+    shunter stop render/17          only this task
+    shunter stop --now render fetch
+    """
+    wanted = [job_and_index(target) for target in targets]
+    with open_client(namespace) as client:
+        for (name, index), target in zip(wanted, targets, strict=True):
+            job = client.job(name)
+            job.stop(index=index, now=now)
+            print(target, f"had {job.state} already" if job.ended else "is ending")
+
+
+def wait(
+    names: Jobs,
+    timeout: Annotated[str | None, typer.Option(help="Give up after this time: 90s, 1h30m.")] = None,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+) -> None:
+    """Wait until jobs have ended. The exit code is 0 if all succeeded, else 1.
+
+    \b
+    shunter wait render
+    shunter wait render fetch --timeout 10m
+    """
+    timeout_s = duration_s(timeout, "--timeout")
+    with open_client(namespace) as client:
+        raise typer.Exit(wait_for([client.job(name) for name in names], timeout_s))
+
+
+def wait_for(jobs: Iterable[Job], timeout_s: float | None = None) -> int:
+    """Wait for jobs to end, telling those that did not succeed; comes to the exit code."""
+    code = DONE
+    deadline_s = None if timeout_s is None else time.monotonic() + timeout_s
+    for job in jobs:
+        if not job.ended:
+            _wait(job, deadline_s)
+        if job.state != "succeeded":
+            code = JOB_FAILED
+            tell(f"{job.name} {job.state}" + (f": {job.view.reason}" if job.view.reason else ""))
+    return code
+
+
+def _wait(job: Job, deadline_s: float | None) -> None:
+    left_s = None if deadline_s is None else max(0.0, deadline_s - time.monotonic())
+    try:
+        job.wait(left_s)
+    except TimeoutError:
+        raise TimeoutError(f"{job.name} has not ended in the time given; it goes on") from None

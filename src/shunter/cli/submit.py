@@ -1,0 +1,53 @@
+"""The command `submit`: the jobs of a manifest file."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from shunter.cli.connection import open_client
+from shunter.cli.options import Format, Namespace, Output
+from shunter.cli.printing import print_items
+from shunter.cli.stop import wait_for
+from shunter.model.documents import TEXT_SIZE_MAX
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.views import SubmittedJob
+from shunter.sdk.client import Client
+from shunter.sdk.manifests import Manifest, parse_manifests, read_manifests
+
+
+def submit(
+    file: Annotated[str, typer.Option("--file", "-f", help="YAML or JSON, one or several documents; - reads stdin.")],
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all of them have ended.")] = False,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """Submit the jobs of a manifest file: all of them, or none if one is refused.
+
+    A job that is unfinished and says the same stays as it is ("unchanged"). With --wait, the exit code is 1 unless all
+    succeeded.
+
+    \b
+    shunter submit -f job.yaml
+    cat jobs.json | shunter submit -f - --wait
+    """
+    manifests = parse_manifests(sys.stdin.buffer.read(TEXT_SIZE_MAX + 1)) if file == "-" else read_manifests(file)
+    with open_client(namespace) as client:
+        submitted = _submit(client, manifests)
+        if output is not Format.TABLE:
+            print_items(submitted, output)
+        else:
+            for each in submitted:
+                print(each.name, "submitted" if each.created else "unchanged", flush=True)
+        if wait:
+            raise typer.Exit(wait_for([client.job(f"id:{each.id}", each.namespace) for each in submitted]))
+
+
+def _submit(client: Client, manifests: list[Manifest]) -> list[SubmittedJob]:
+    if len(manifests) > 1:
+        return client.submit_many(manifests)
+    job = client.submit(manifests[0])
+    view = job.view
+    return [SubmittedJob(name=view.name, namespace=view.namespace, id=view.id, run=view.run, created=job.created)]
