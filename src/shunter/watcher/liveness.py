@@ -37,6 +37,13 @@ class Liveness:
         if live and watched.said is NodeEvent.SILENT:
             self._tell(watched, NodeEvent.HEARD, "heard again")
 
+    def keep_pace(self, watched: Watched, heartbeat_s: float) -> None:
+        """From now on its deadlines count on this interval."""
+        if watched.heartbeat_s != heartbeat_s:
+            watched.heartbeat_s = heartbeat_s
+            if watched.said not in GONE:
+                self._watch(watched)
+
     def joins(self, watched: Watched, within_s: float) -> None:
         """Its worker is connected and prepares its inventory."""
         watched.heard_at = self._clock.now()

@@ -193,7 +193,7 @@ class Watcher:
         watched = self._roster.node_of(session)
         if watched is not None:
             watched.stats, watched.stats_at = heartbeat.stats, self._clock.now()
-            watched.heartbeat_s = self._pace.heartbeat_s
+            self._liveness.keep_pace(watched, self._pace.heartbeat_s)
             self._leading().heartbeat(session.node, heartbeat.stats)
 
     def take_answer(self, session: WorkerSession, answer: LogData | StatsData) -> None:

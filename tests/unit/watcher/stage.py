@@ -1,0 +1,191 @@
+"""What the watcher's tests share: an engine that notes what it is told, workers on a string, and virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from shunter.model.errors import ShunterError
+from shunter.model.lifecycles import NodeEvent
+from shunter.model.messages import (
+    PROTOCOL_VERSION,
+    Heartbeat,
+    Hello,
+    Inventory,
+    MachineStats,
+    ManagerMessage,
+    Refused,
+    Report,
+    Welcome,
+    WorkerMessage,
+)
+from shunter.ports.clock import Clock
+from shunter.simulation.loop import VirtualClock, run_virtual
+from shunter.watcher.session import WorkerSession
+from shunter.watcher.settings import WatcherSettings
+from shunter.watcher.watcher import Watcher
+
+EPOCH = 7
+
+
+def virtual(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """A test that runs in virtual time: waiting costs nothing and ends exactly when it should."""
+
+    @functools.wraps(story)
+    def test(*arguments: Any, **named: Any) -> None:
+        async def main(_: random.Random) -> None:
+            await story(*arguments, **named)
+
+        run_virtual(main, seed=0)
+
+    return test
+
+
+class NotingEngine:
+    """The engine as the watcher knows it. `failing` makes the next calls raise; `gate` makes them wait."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._nodes: dict[str, int] = {}
+        self.calls: list[tuple[str, int, Any]] = []
+        self.events: list[tuple[float, int, NodeEvent, str]] = []
+        self.refusing: Refused | None = None
+        self.failing: ShunterError | Exception | None = None
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def hello(self, hello: Hello) -> Welcome | Refused:
+        await self._noted("hello", 0, hello)
+        if self.refusing is not None:
+            return self.refusing
+        return Welcome(EPOCH, self._nodes.setdefault(hello.name, len(self._nodes) + 1), heartbeat_s=99.0)
+
+    async def inventory(self, node: int, inventory: Inventory) -> None:
+        await self._noted("inventory", node, inventory)
+
+    async def report(self, node: int, report: Report) -> None:
+        await self._noted("report", node, report)
+
+    def heartbeat(self, node: int, stats: MachineStats) -> None:
+        self.calls.append(("heartbeat", node, stats))
+
+    async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
+        if self.failing is not None:
+            raise self.failing
+        self.events.append((self._clock.now(), node, event, reason))
+
+    def told(self, node: int) -> list[NodeEvent]:
+        return [event for _, told_node, event, _ in self.events if told_node == node]
+
+    def when(self, node: int, wanted: NodeEvent) -> float:
+        return next(at for at, told_node, event, _ in self.events if told_node == node and event is wanted)
+
+    def kinds(self) -> list[str]:
+        return [kind for kind, _, _ in self.calls]
+
+    async def _noted(self, kind: str, node: int, message: Any) -> None:
+        self.calls.append((kind, node, message))
+        await self.gate.wait()
+        if self.failing is not None:
+            raise self.failing
+
+
+class NotingLink:
+    """The manager's end of a connection that a test holds in its hand."""
+
+    def __init__(self) -> None:
+        self.sent: list[ManagerMessage] = []
+        self.closed_because: str | None = None
+
+    def send(self, message: ManagerMessage) -> None:
+        assert self.closed_because is None, "sent after close"
+        self.sent.append(message)
+
+    def close(self, reason: str) -> None:
+        self.closed_because = reason
+
+    @property
+    def refused(self) -> Refused | None:
+        return next((message for message in self.sent if isinstance(message, Refused)), None)
+
+    def of(self, kind: type) -> list[Any]:
+        return [message for message in self.sent if isinstance(message, kind)]
+
+
+class Stage:
+    """One watcher on one engine, in virtual time."""
+
+    def __init__(self, settings: WatcherSettings | None = None) -> None:
+        self.clock = VirtualClock()
+        self.engine = NotingEngine(self.clock)
+        self.watcher = Watcher(self.clock, settings)
+
+    async def open(self, expected: tuple[int, ...] = ()) -> Stage:
+        await self.watcher.start(self.engine, expected)
+        return self
+
+    def dial(self) -> tuple[NotingLink, WorkerSession]:
+        link = NotingLink()
+        return link, self.watcher.connect(link)
+
+    async def join(self, name: str = "n1", boot: str = "b1") -> Puppet:
+        """A worker that is live."""
+        puppet = Puppet(self, name, boot)
+        await puppet.say(hello(name, boot))
+        await puppet.say(Inventory(1, [], []))
+        await self.settle()
+        return puppet
+
+    async def pass_time(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Let everything that is due happen; no time passes."""
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+
+class Puppet:
+    """A worker on a string: says what the test makes it say."""
+
+    def __init__(self, stage: Stage, name: str, boot: str) -> None:
+        self.name, self.boot = name, boot
+        self.link, self.session = stage.dial()
+        self._stage = stage
+        self._beating: asyncio.Task[None] | None = None
+
+    @property
+    def node(self) -> int:
+        return self.session.node
+
+    async def say(self, message: WorkerMessage) -> None:
+        await self.session.received(message)
+
+    async def beat(self) -> None:
+        await self.say(beat())
+
+    def beat_every(self, seconds: float) -> None:
+        """From now on, in the background, until `hush`."""
+        self.hush()
+        self._beating = asyncio.create_task(self._beat_for_ever(seconds))
+
+    def hush(self) -> None:
+        if self._beating is not None:
+            self._beating.cancel()
+
+    async def _beat_for_ever(self, seconds: float) -> None:
+        while True:
+            await self.beat()
+            await self._stage.clock.sleep(seconds)
+
+
+def hello(name: str = "n1", boot: str = "b1", protocol: int = PROTOCOL_VERSION) -> Hello:
+    return Hello(protocol, name, boot, {"cpu": 4000})
+
+
+def beat(busy: float = 0.0) -> Heartbeat:
+    return Heartbeat(MachineStats(at_ms=1, cpu_busy=busy))

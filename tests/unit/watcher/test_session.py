@@ -1,0 +1,215 @@
+"""The life of one connection: its table, whose turn it is, and which message reaches which handler."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import get_args
+
+import msgspec
+import pytest
+
+from shunter.model.errors import Busy, Fenced, Invalid, InvalidMove, Problem, StoreFailed
+from shunter.model.messages import (
+    Goodbye,
+    Heartbeat,
+    Hello,
+    Inventory,
+    LogData,
+    MachineStats,
+    Refused,
+    Report,
+    StatsData,
+    Welcome,
+    WorkerMessage,
+)
+from shunter.watcher.session import SESSION, TURNS, SessionEvent, SessionState, WorkerSession
+from tests.unit.watcher.stage import EPOCH, NotingLink, Puppet, Stage, beat, hello, virtual
+
+MESSAGES: dict[type, WorkerMessage] = {
+    Hello: hello(),
+    Inventory: Inventory(1, [], []),
+    Report: Report(2),
+    Heartbeat: beat(),
+    LogData: LogData(1, b"", True),
+    StatsData: StatsData(1, MachineStats(1), []),
+    Goodbye: Goodbye("bye"),
+}
+HANDLERS: dict[type, str] = {
+    Hello: "take_hello",
+    Inventory: "take_inventory",
+    Report: "take_report",
+    Heartbeat: "take_heartbeat",
+    LogData: "take_answer",
+    StatsData: "take_answer",
+    Goodbye: "take_goodbye",
+}
+each_kind = pytest.mark.parametrize("kind", get_args(WorkerMessage), ids=lambda kind: kind.__name__)
+
+
+class NotingDesk:
+    """Notes which of a session's ways out was taken."""
+
+    def __init__(self) -> None:
+        self.taken: list[str] = []
+
+    def __getattr__(self, name: str) -> object:
+        if name in ("take_hello", "take_inventory", "take_report"):
+
+            async def note_later(*_: object) -> Welcome:
+                self.taken.append(name)
+                return Welcome(EPOCH, 1, 1.0)
+
+            return note_later
+        return lambda *_: self.taken.append(name)
+
+
+@pytest.mark.parametrize("state", SessionState)
+@pytest.mark.parametrize("event", SessionEvent)
+def test_a_connection_moves_only_as_its_table_says(state: SessionState, event: SessionEvent) -> None:
+    allowed = {
+        (SessionState.GREETING, SessionEvent.WELCOMED): SessionState.JOINING,
+        (SessionState.JOINING, SessionEvent.COUNTED): SessionState.LIVE,
+        **{(begun, SessionEvent.ENDED): SessionState.ENDED for begun in SessionState if begun not in SESSION.ends},
+    }
+    if (state, event) in allowed:
+        assert SESSION.move(state, event) is allowed[state, event]
+    else:
+        with pytest.raises(InvalidMove):
+            SESSION.move(state, event)
+
+
+def test_every_kind_of_message_has_its_turn_and_its_handler() -> None:
+    assert set(TURNS) == set(HANDLERS) == set(get_args(WorkerMessage))
+
+
+@each_kind
+@virtual
+async def test_a_message_reaches_its_handler_and_no_other(kind: type) -> None:
+    desk = NotingDesk()
+    session = WorkerSession(NotingLink(), desk, 0.0)  # type: ignore[arg-type]  # answers to every name
+    session.state = max(TURNS[kind])
+    await session.received(MESSAGES[kind])
+    assert [way for way in desk.taken if way.startswith("take_")] == [HANDLERS[kind]]
+
+
+@each_kind
+@pytest.mark.parametrize("state", [SessionState.GREETING, SessionState.JOINING, SessionState.LIVE])
+@virtual
+async def test_a_message_out_of_turn_is_refused_as_invalid(kind: type, state: SessionState) -> None:
+    stage = await Stage().open()
+    worker = Puppet(stage, "n1", "b1")
+    if state is not SessionState.GREETING:
+        await worker.say(hello())
+    if state is SessionState.LIVE:
+        await worker.say(Inventory(1, [], []))
+    assert worker.session.state is state
+    await worker.say(MESSAGES[kind])
+    refused = worker.link.refused
+    assert (refused is not None) == (state not in TURNS[kind])
+    if refused is not None:
+        assert refused.code == "invalid"
+        assert f"{kind.__name__} out of turn" in refused.reason
+        assert worker.link.closed_because is not None
+
+
+@virtual
+async def test_a_message_of_an_unknown_kind_is_logged_and_ignored(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Newer(msgspec.Struct, tag=True):
+        field: int
+
+    stage = await Stage().open()
+    worker = await stage.join()
+    before = list(stage.engine.calls)
+    await worker.say(Newer(1))  # type: ignore[arg-type]
+    await worker.beat()
+    assert stage.engine.kinds() == [kind for kind, _, _ in before] + ["heartbeat"]
+    assert worker.link.closed_because is None
+    assert any("message.unknown kind=Newer" in record.getMessage() for record in caplog.records)
+
+
+@virtual
+async def test_the_conversation_is_hello_welcome_inventory_live() -> None:
+    stage = await Stage().open()
+    worker = Puppet(stage, "n1", "b1")
+    states = [worker.session.state]
+    for message in (hello(), Inventory(1, [], [])):
+        await worker.say(message)
+        states.append(worker.session.state)
+    assert states == [SessionState.GREETING, SessionState.JOINING, SessionState.LIVE]
+    assert worker.link.sent == [Welcome(EPOCH, 1, heartbeat_s=1.0)]
+    assert stage.engine.kinds() == ["hello", "inventory"]
+
+
+@virtual
+async def test_messages_of_one_connection_reach_the_engine_in_order() -> None:
+    stage = await Stage().open()
+    workers = [await stage.join(f"n{number}") for number in range(3)]
+    stage.engine.calls.clear()
+
+    async def report(worker: Puppet) -> None:
+        for seq in range(2, 52):
+            await worker.say(Report(seq))
+
+    await asyncio.gather(*(report(worker) for worker in workers))
+    for worker in workers:
+        numbers = [message.seq for _, node, message in stage.engine.calls if node == worker.node]
+        assert len(numbers) == 50
+        assert numbers == sorted(numbers)
+
+
+@virtual
+async def test_a_connection_that_closes_while_the_engine_thinks_about_its_hello_is_not_welcomed() -> None:
+    stage = await Stage().open()
+    stage.engine.gate.clear()
+    worker = Puppet(stage, "n1", "b1")
+    saying = asyncio.create_task(worker.say(hello()))
+    await stage.settle()
+    worker.session.closed("gone")
+    stage.engine.gate.set()
+    await saying
+    assert (worker.link.sent, stage.watcher.connected) == ([], 0)
+    assert (await stage.join("n1", "b2")).session.state is SessionState.LIVE
+
+
+@virtual
+async def test_after_its_end_a_connection_is_deaf() -> None:
+    stage = await Stage().open()
+    worker = await stage.join()
+    await worker.say(Goodbye("bye"))
+    calls = list(stage.engine.calls)
+    await worker.say(Report(2))
+    worker.session.closed("at last")
+    worker.session.end(Refused("silent", "too late"))
+    assert stage.engine.calls == calls
+    assert worker.link.refused is None
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (Fenced("epoch 3 leads"), "stale_epoch"),
+        (StoreFailed("disk full"), "not_leader"),
+        (Busy("inbox is full"), "busy"),
+        (Invalid([Problem("ended", "is odd")]), "invalid"),
+        (RuntimeError("a bug"), "failed"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+@pytest.mark.parametrize("message", [hello(), Inventory(1, [], []), Report(2)], ids=lambda value: type(value).__name__)
+@virtual
+async def test_what_the_engine_cannot_take_ends_the_connection_with_a_code(
+    error: Exception, code: str, message: WorkerMessage
+) -> None:
+    stage = await Stage().open()
+    worker = Puppet(stage, "n1", "b1")
+    for earlier in (hello(), Inventory(1, [], []), Report(2)):
+        if type(earlier) is type(message):
+            break
+        await worker.say(earlier)
+    stage.engine.failing = error
+    await worker.say(message)
+    assert worker.link.refused is not None
+    assert worker.link.refused.code == code
+    assert worker.link.refused.retry == (code != "invalid")
