@@ -122,8 +122,8 @@ def decode_json(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
         raise Invalid([Problem(f"body.{field}" if field else "body", message)]) from None
     except msgspec.DecodeError as error:
         raise Invalid([Problem(_position(body, str(error)), _BYTE.sub("", str(error)))]) from None
-    except UnicodeDecodeError as error:
-        raise Invalid([Problem(f"body, byte {error.start}", "is not UTF-8")]) from None
+    except UnicodeDecodeError:
+        raise Invalid([Problem("body", "is not UTF-8")]) from None
     except RecursionError:
         raise Invalid([Problem("body", "is nested too deeply")]) from None
 

@@ -1,0 +1,304 @@
+"""A gateway without an engine, for the tests of the API alone: jobs are entries in a dict, and end when a test says."""
+
+# ruff: noqa: ARG002 - the caller is a part of the port
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from shunter.model.errors import Conflict, NotFound, ShunterError
+from shunter.model.jobs import JobSpec
+from shunter.model.manifests import JobReader, check_labels
+from shunter.model.views import (
+    AttemptPage,
+    AttemptView,
+    ClusterInfo,
+    EventPage,
+    EventView,
+    FollowLine,
+    JobPage,
+    JobView,
+    LogView,
+    NodePage,
+    NodeStatsView,
+    NodeView,
+    ProgressView,
+    SubmittedJob,
+    TaskPage,
+    TaskView,
+    WhyView,
+)
+from shunter.ports.gateway import (
+    Caller,
+    EventPosition,
+    EventQuery,
+    JobQuery,
+    JobReference,
+    LogPiece,
+    LogQuery,
+    TaskQuery,
+)
+
+TOKEN = "correct-horse"
+AT = "2030-01-01T00:00:00.000Z"
+
+
+@dataclass
+class FakeJob:
+    spec: JobSpec
+    view: JobView
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class FakeGateway:
+    def __init__(self) -> None:
+        self.manifests = JobReader(_check_constraint)
+        self.jobs_by_id: dict[int, FakeJob] = {}
+        self.keys: dict[str, list[SubmittedJob]] = {}
+        self.asked: list[object] = []  # the queries, as they arrived
+        self.labels: dict[str, str] = {"disk": "ssd"}
+        self.log = b"hello\n"
+        self.log_is_truncated = False
+        self.pieces: asyncio.Queue[LogPiece | None] = asyncio.Queue()
+        self.events_to_come: asyncio.Queue[EventView] = asyncio.Queue()
+        self.past_events = [event("7-0"), event("7-1"), event("9-0")]
+        self.stopped: list[tuple[JobReference, int | None, bool]] = []
+        self.went_down: list[bool] = []
+        self.failure: ShunterError | Exception | None = None  # raised by every call
+        self.ends_at_once = False  # jobs, as soon as they are followed
+        self.streams_open = 0
+        self.stream_closed = asyncio.Event()
+
+    def authenticate(self, token: str) -> Caller | None:
+        return Caller("tester") if hmac.compare_digest(token.encode(), TOKEN.encode()) else None
+
+    async def submit(
+        self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
+    ) -> list[SubmittedJob]:
+        self._enter()
+        if key in self.keys:
+            return [msgspec.structs.replace(job, created=False) for job in self.keys[key]]
+        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self._make_name)
+        submitted = [self._submit(spec, caller) for spec in specs]
+        if key is not None:
+            self.keys[key] = submitted
+        return submitted
+
+    def _make_name(self) -> str:
+        return f"run-{len(self.jobs_by_id) + 1}"
+
+    def _submit(self, spec: JobSpec, caller: Caller) -> SubmittedJob:
+        runs = [
+            job
+            for job in self.jobs_by_id.values()
+            if (job.spec.namespace, job.spec.name) == (spec.namespace, spec.name)
+        ]
+        if runs and not runs[-1].ended.is_set():
+            if runs[-1].spec == spec:
+                return _submitted(runs[-1].view, created=False)
+            raise Conflict(f"{spec.name} is still running, with another spec")
+        view = JobView(
+            name=spec.name, namespace=spec.namespace, id=len(self.jobs_by_id) + 1, run=len(runs) + 1, state="pending",
+            type=spec.type, count=spec.count, counts={"queued": spec.count}, priority=spec.priority, submitted_at=AT,
+            labels=spec.labels, user=caller.user, command=list(spec.groups[0].task.command),
+        )  # fmt: skip
+        self.jobs_by_id[view.id] = FakeJob(spec, view)
+        return _submitted(view, created=True)
+
+    def end(self, id: int) -> None:
+        job = self.jobs_by_id[id]
+        job.view = msgspec.structs.replace(
+            job.view, state="succeeded", counts={"succeeded": job.spec.count}, ended_at=AT
+        )
+        job.ended.set()
+
+    async def jobs(self, caller: Caller, query: JobQuery) -> JobPage:
+        self._enter(query)
+        views = [job.view for job in self.jobs_by_id.values() if query.namespace in (None, job.spec.namespace)]
+        return JobPage(views[: query.limit], None, len(views))
+
+    async def job(self, caller: Caller, job: JobReference) -> JobView:
+        self._enter(job)
+        return self._find(job).view
+
+    def _find(self, reference: JobReference) -> FakeJob:
+        for job in reversed(self.jobs_by_id.values()):
+            view = job.view
+            named = (view.namespace, view.name) == (reference.namespace, reference.name)
+            if view.id == reference.id or (reference.id is None and named and reference.run in (None, view.run)):
+                return job
+        raise NotFound(f"there is no job {reference.name or reference.id} in namespace {reference.namespace}")
+
+    async def runs(self, caller: Caller, job: JobReference, limit: int, after: str | None) -> JobPage:
+        self._enter((limit, after))
+        return JobPage([self._find(job).view], None, 1)
+
+    async def stop(self, caller: Caller, job: JobReference, index: int | None, now: bool) -> None:
+        self._enter()
+        self._find(job)
+        self.stopped.append((job, index, now))
+
+    async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage:
+        self._enter(query)
+        found = self._find(job)
+        items = [_task(found, index) for index in range(min(query.limit, found.spec.count))]
+        return TaskPage(items, None, found.spec.count)
+
+    async def task(self, caller: Caller, job: JobReference, index: int) -> TaskView:
+        self._enter()
+        return self._task(job, index)
+
+    def _task(self, job: JobReference, index: int) -> TaskView:
+        found = self._find(job)
+        if index >= found.spec.count:
+            raise NotFound(f"{found.view.name} has {found.spec.count} tasks")
+        return _task(found, index)
+
+    async def attempts(self, caller: Caller, job: JobReference, index: int) -> AttemptPage:
+        self._enter()
+        task = self._task(job, index)
+        return AttemptPage([AttemptView(name=f"{task.name}#1", index=index, attempt=1, state="running")], None, 1)
+
+    async def read_log(self, caller: Caller, job: JobReference, index: int, query: LogQuery) -> LogPiece:
+        self._enter(query)
+        self._task(job, index)
+        data = self.log[query.offset : query.offset + query.size_max]
+        end = query.offset + len(data)
+        return LogPiece(
+            data, end, eof=self._find(job).ended.is_set() and end >= len(self.log), truncated=self.log_is_truncated
+        )
+
+    async def follow_log(
+        self, caller: Caller, job: JobReference, index: int, query: LogQuery
+    ) -> AsyncGenerator[LogPiece, None]:
+        self._enter(query)
+        self._task(job, index)
+
+        async def pieces() -> AsyncGenerator[LogPiece, None]:
+            while (piece := await self.pieces.get()) is not None:
+                yield piece
+
+        return self._noted(pieces)
+
+    async def follow(self, caller: Caller, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
+        self._enter(mode)
+        found = self._find(job)
+
+        async def lines() -> AsyncGenerator[FollowLine, None]:
+            yield FollowLine(job=found.view)
+            if mode == "progress":
+                yield FollowLine(progress=ProgressView("running", {"running": found.spec.count}))
+            if mode == "logs":
+                yield FollowLine(log=LogView("stdout", self.log))
+            if self.ends_at_once:
+                self.end(found.view.id)
+            await found.ended.wait()
+            yield FollowLine(end=found.view, exit_code=0)
+
+        return self._noted(lines)
+
+    async def why(self, caller: Caller, job: JobReference) -> WhyView:
+        self._enter()
+        found = self._find(job).view
+        return WhyView(name=found.name, state=found.state, sentence="it waits for the test", counts=found.counts)
+
+    async def nodes(self, caller: Caller, limit: int, after: str | None) -> NodePage:
+        self._enter((limit, after))
+        return NodePage([self._node("here")], None, 1)
+
+    async def node(self, caller: Caller, name: str) -> NodeView:
+        self._enter()
+        return self._node(name)
+
+    def _node(self, name: str) -> NodeView:
+        if name != "here":
+            raise NotFound(f"there is no node {name}")
+        return NodeView(
+            name=name, id=1, state="ready", eligible=True, reason=None, datacenter="dc1", labels=self.labels,
+            attributes={}, capacity={"cpu": "2"}, reserved={"cpu": "0"}, tasks=0,
+        )  # fmt: skip
+
+    async def label_node(self, caller: Caller, name: str, labels: Mapping[str, str | None]) -> NodeView:
+        self._enter()
+        self._node(name)
+        check_labels(dict(labels), "labels")
+        changed = self.labels | labels
+        self.labels = {key: value for key, value in changed.items() if value is not None}
+        return self._node(name)
+
+    async def node_stats(self, caller: Caller, name: str) -> NodeStatsView:
+        self._enter()
+        return NodeStatsView(name=self._node(name).name, at=AT, machine={"cpu_busy": 0.5}, tasks=[])
+
+    async def events(self, caller: Caller, query: EventQuery) -> EventPage:
+        self._enter(query)
+        found = [event for event in self.past_events if query.after is None or _is_behind(event.id, query.after)]
+        return EventPage(found[: query.limit], None, len(found))
+
+    async def subscribe(self, caller: Caller, query: EventQuery) -> AsyncGenerator[EventView, None]:
+        self._enter(query)
+
+        async def events() -> AsyncGenerator[EventView, None]:
+            for past in self.past_events if query.after is not None else ():
+                if _is_behind(past.id, query.after or EventPosition(0)):
+                    yield past
+            while True:
+                yield await self.events_to_come.get()
+
+        return self._noted(events)
+
+    async def cluster(self, caller: Caller) -> ClusterInfo:
+        self._enter()
+        return ClusterInfo(
+            name="test", version="0", state_version=9, epoch=1, policy="greedy", started_at=AT, simulated=False,
+            nodes={"ready": 1}, jobs={}, tasks={}, capacity={"cpu": "2"}, reserved={"cpu": "0"},
+        )  # fmt: skip
+
+    async def down(self, caller: Caller, leave_running: bool) -> None:
+        self._enter()
+        self.went_down.append(leave_running)
+
+    def _enter(self, asked: object = None) -> None:
+        if asked is not None:
+            self.asked.append(asked)
+        if self.failure is not None:
+            raise self.failure
+
+    async def _noted(self, make: Callable[[], AsyncGenerator[msgspec.Struct, None]]) -> AsyncGenerator:  # type: ignore[type-arg]
+        """A stream whose end a test can wait for."""
+        self.streams_open += 1
+        try:
+            async for item in make():
+                yield item
+        finally:
+            self.streams_open -= 1
+            self.stream_closed.set()
+
+
+def event(id: str) -> EventView:
+    return EventView(id=id, at=AT, type="job.submitted", name=f"event {id}", namespace="default", job="render")
+
+
+def _is_behind(id: str, position: EventPosition) -> bool:
+    version, number = map(int, id.split("-"))
+    if position.number is None:
+        return version > position.version
+    return (version, number) > (position.version, position.number)
+
+
+def _submitted(view: JobView, *, created: bool) -> SubmittedJob:
+    return SubmittedJob(name=view.name, namespace=view.namespace, id=view.id, run=view.run, created=created)
+
+
+def _task(job: FakeJob, index: int) -> TaskView:
+    return TaskView(name=f"{job.view.name}/{index}", index=index, state="queued", attempt=0)
+
+
+def _check_constraint(text: str) -> None:
+    if "==" not in text:
+        raise ValueError("must compare something")
