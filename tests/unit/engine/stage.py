@@ -1,0 +1,171 @@
+"""A stage for engine tests: the real engine on the memory store, in virtual time, with workers played by the test."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from shunter.adapters.memory.store import MemoryStore
+from shunter.engine.engine import Engine
+from shunter.engine.recovery import fingerprint, recover
+from shunter.engine.settings import EngineSettings
+from shunter.engine.submits import Submitted
+from shunter.model.jobs import GroupSpec, JobSpec, Restart, TaskSpec
+from shunter.model.lifecycles import TaskState
+from shunter.model.messages import (
+    Ack,
+    Ended,
+    Hello,
+    Inventory,
+    LogData,
+    Lost,
+    ManagerMessage,
+    Order,
+    Orders,
+    Recall,
+    Report,
+    StatsData,
+    Stop,
+    StopRange,
+    Welcome,
+)
+from shunter.planning.planner import build_policy
+from shunter.simulation.loop import VirtualClock, run_virtual
+
+
+class RecordedWorkers:
+    """The workers port: keeps what the engine sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[int, ManagerMessage]] = []
+        self.resets = 0
+
+    def send(self, node: int, message: ManagerMessage) -> None:
+        self.sent.append((node, message))
+
+    def reset(self, _reason: str) -> None:
+        self.resets += 1
+
+    async def read_log(self, *_: object) -> LogData:
+        raise AssertionError("not part of these tests")
+
+    async def read_stats(self, _node: int) -> StatsData:
+        raise AssertionError("not part of these tests")
+
+
+class Stage:
+    def __init__(self, store: MemoryStore, settings: EngineSettings) -> None:
+        self.store = store
+        self.workers = RecordedWorkers()
+        self.engine = Engine(
+            store=store,
+            workers=self.workers,
+            policy=build_policy("bin-pack"),
+            clock=VirtualClock(),
+            random=random.Random(1),
+            settings=settings,
+        )
+        self._running: asyncio.Task[None] | None = None
+        self._seq: dict[int, int] = {}
+
+    async def open(self) -> Stage:
+        await self.store.open()
+        await self.engine.start()
+        self._running = asyncio.create_task(self.engine.run())
+        return self
+
+    def crash(self) -> None:
+        """The manager is gone; only the store is left."""
+        assert self._running is not None
+        self._running.cancel()
+
+    async def settle(self, seconds: float = 0.0) -> None:
+        """Let everything that is due happen."""
+        await asyncio.sleep(seconds)
+        for _ in range(50):
+            await asyncio.sleep(0)
+
+    async def join(self, name: str = "n1", cpu: int = 2, boot: str = "b1", **capacity: int) -> int:
+        hello = Hello(protocol=1, name=name, boot=boot, capacity={"cpu": cpu * 1000, "memory": 2**30, **capacity})
+        welcome = await self.engine.hello(hello)
+        assert isinstance(welcome, Welcome)
+        self._seq[welcome.node] = 1
+        await self.engine.inventory(welcome.node, Inventory(1, [], []))
+        await self.settle()
+        return welcome.node
+
+    async def submit(self, *specs: JobSpec, key: str | None = None) -> list[Submitted]:
+        results = await self.engine.submit(list(specs), "tester", key)
+        await self.settle()
+        return results
+
+    async def report(self, node: int, **parts: Any) -> None:
+        self._seq[node] += 1
+        await self.engine.report(node, Report(self._seq[node], **parts))
+        await self.settle()
+
+    async def end(self, node: int, order: Order, exit_code: int = 0, how: str = "") -> None:
+        """The worker reports that all tasks of an order ended."""
+        count = order.last - order.first + 1
+        now_ms = int(VirtualClock().now() * 1000)
+        exits = [exit_code] * count if exit_code else []
+        ended = Ended(
+            order.job, order.group, order.attempt, order.first, exits, [now_ms - 5] * count, [now_ms] * count, 1, 0, how
+        )
+        await self.report(node, ended=[ended])
+
+    async def lose(self, node: int, order: Order, reason: str = "the keeper died") -> None:
+        lost = Lost(order.job, order.group, order.attempt, order.first, order.last, reason)
+        await self.report(node, lost=[lost])
+
+    def orders(self) -> list[tuple[int, Order]]:
+        """The orders sent since the last call."""
+        found = [(node, order) for node, sent in self.workers.sent if isinstance(sent, Orders) for order in sent.orders]
+        self.workers.sent = [(node, sent) for node, sent in self.workers.sent if not isinstance(sent, Orders)]
+        return found
+
+    def stops(self) -> list[StopRange]:
+        return [each for _, sent in self.workers.sent if isinstance(sent, Stop) for each in sent.ranges]
+
+    def recalls(self) -> list[int]:
+        return [each for _, sent in self.workers.sent if isinstance(sent, Recall) for each in sent.reservations]
+
+    def acks(self, node: int) -> list[int]:
+        return [sent.seq for to, sent in self.workers.sent if isinstance(sent, Ack) and to == node]
+
+    def counts(self, job_id: int) -> dict[str, int]:
+        job = self.engine.state.jobs[job_id]
+        return {TaskState(state).word: count for state, count in enumerate(job.counts()) if count}
+
+    def reserved_cpu(self, node: int) -> int:
+        return int(self.engine.state.nodes.view.reserved[node, 0])
+
+    async def replayed(self) -> dict[str, Any]:
+        """The state as a new manager would find it."""
+        state, _ = await recover(self.store)
+        return fingerprint(state)
+
+
+def spec(name: str = "job", count: int = 1, **fields: Any) -> JobSpec:
+    restart = fields.pop("restart", Restart())
+    needs = fields.pop("needs", {"cpu": 1000})
+    queue_timeout_s = fields.pop("queue_timeout_s", 0.0)
+    datacenters = fields.pop("datacenters", ())
+    group = GroupSpec(
+        "main", count, TaskSpec(("/bin/true",)), needs, restart, datacenters, queue_timeout_s=queue_timeout_s
+    )
+    return JobSpec(fields.pop("namespace", "default"), name, (group,), **fields)
+
+
+def play(scene: Callable[[Stage], Coroutine[Any, Any, None]], **settings: Any) -> None:
+    """Run one scene on a fresh stage; in the end the store must tell the same story as memory."""
+
+    async def main(_: random.Random) -> None:
+        stage = await Stage(MemoryStore(), EngineSettings(**settings)).open()
+        await scene(stage)
+        await stage.settle()
+        assert await stage.replayed() == fingerprint(stage.engine.state)
+
+    run_virtual(main, 1)

@@ -1,0 +1,322 @@
+"""Attempts: what workers report, what the engine believes, retries, losses and stops."""
+
+from __future__ import annotations
+
+import asyncio
+
+from shunter.model.jobs import Restart
+from shunter.model.lifecycles import NodeEvent
+from shunter.model.messages import Ended, Held, Inventory, Returned, Started
+from tests.unit.engine.stage import Stage, play, spec
+
+
+def test_what_does_not_fit_stays_queued_and_is_placed_when_a_node_joins() -> None:
+    async def scene(stage: Stage) -> None:
+        [job] = await stage.submit(spec(count=3))
+        assert stage.counts(job.job_id) == {"queued": 3}
+        await stage.join("n1", cpu=2)
+        assert stage.counts(job.job_id) == {"queued": 1, "assigned": 2}
+        await stage.join("n2", cpu=2)
+        assert stage.counts(job.job_id) == {"assigned": 3}
+
+    play(scene)
+
+
+def test_a_job_ends_and_gives_its_reservations_back() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        await stage.submit(spec(count=2))
+        assert stage.reserved_cpu(node) == 2000
+        for _, order in stage.orders():
+            await stage.end(node, order)
+        assert not stage.engine.state.jobs
+        assert stage.reserved_cpu(node) == 0
+        finished = await stage.store.finished_run("default", "job", None)
+        assert finished is not None
+        assert finished.state == "succeeded"
+
+    play(scene)
+
+
+def test_a_report_is_acknowledged_only_after_its_commit() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        await stage.submit(spec())
+        [(_, order)] = stage.orders()
+        version = await stage.store.last_version()
+        await stage.end(node, order)
+        assert stage.acks(node)[-1] == 2
+        assert await stage.store.last_version() > version
+
+    play(scene)
+
+
+def test_a_failing_task_is_retried_with_back_off_and_then_fails() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        restart = Restart("on-failure", max=2, delay_s=1.0, factor=2.0, jitter=0.0)
+        [job] = await stage.submit(spec(restart=restart))
+        for attempt, delay_s in ((1, 1.0), (2, 2.0)):
+            [(_, order)] = stage.orders()
+            assert order.attempt == attempt
+            await stage.end(node, order, exit_code=3)
+            assert stage.counts(job.job_id) == {"queued": 1}
+            await stage.settle(delay_s - 0.01)
+            assert not stage.orders()
+            await stage.settle(0.02)
+        [(_, order)] = stage.orders()
+        assert order.attempt == 3
+        await stage.end(node, order, exit_code=3)
+        finished = await stage.store.finished_run("default", "job", None)
+        assert finished is not None
+        assert finished.state == "failed"
+
+    play(scene)
+
+
+def test_never_means_one_attempt() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        await stage.submit(spec())
+        [(_, order)] = stage.orders()
+        await stage.end(node, order, exit_code=1)
+        assert not stage.engine.state.jobs
+        assert not stage.orders()
+
+    play(scene)
+
+
+def test_always_restarts_what_succeeded_until_it_is_stopped() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        [job] = await stage.submit(spec(restart=Restart("always", max=None, delay_s=0.5, jitter=0.0, factor=1.0)))
+        for attempt in range(1, 6):
+            [(_, order)] = stage.orders()
+            assert order.attempt == attempt
+            await stage.end(node, order)
+            await stage.settle(0.6)
+        await stage.engine.stop_tasks(job.job_id, None, False)
+        await stage.settle()
+        [(_, order)] = stage.orders()
+        await stage.end(node, order, exit_code=143, how="stopped")
+        finished = await stage.store.finished_run("default", "job", None)
+        assert finished is not None
+        assert finished.state == "cancelled"
+
+    play(scene)
+
+
+def test_a_lost_attempt_is_queued_again_whatever_the_restart_policy() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        await stage.submit(spec())
+        [(_, order)] = stage.orders()
+        await stage.lose(node, order)
+        [(_, again)] = stage.orders()
+        assert again.attempt == order.attempt + 1
+
+    play(scene)
+
+
+def test_a_task_that_is_lost_too_often_fails_with_that_reason() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        await stage.submit(spec())
+        for _ in range(4):
+            [(_, order)] = stage.orders()
+            await stage.lose(node, order, "the machine burns")
+        finished = await stage.store.finished_run("default", "job", None)
+        assert finished is not None
+        assert finished.state == "failed"
+        assert b"lost 4 times, the last time: the machine burns" in finished.summary
+
+    play(scene, lost_max=4)
+
+
+def test_reports_of_old_attempts_other_nodes_and_unknown_jobs_are_dropped() -> None:
+    async def scene(stage: Stage) -> None:
+        one = await stage.join("n1", cpu=1)
+        two = await stage.join("n2", cpu=1)
+        [job] = await stage.submit(spec())
+        [(node, order)] = stage.orders()
+        other = two if node == one else one
+        await stage.end(other, order)
+        assert stage.counts(job.job_id) == {"assigned": 1}
+        await stage.lose(node, order)
+        [(node, newer)] = stage.orders()
+        await stage.end(node, order)  # the first attempt, late
+        assert stage.counts(job.job_id) == {"assigned": 1}
+        await stage.report(
+            node, ended=[Ended(999, 0, 1, 0, [], [1], [1], 1, 0), Ended(order.job, 0, 2, 5, [], [1], [1], 1, 0)]
+        )
+        assert stage.counts(job.job_id) == {"assigned": 1}
+        await stage.end(node, newer)
+        assert not stage.engine.state.jobs
+
+    play(scene)
+
+
+def test_the_tasks_of_a_lost_node_run_elsewhere() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=2)
+        [job] = await stage.submit(spec(count=2))
+        assert {node for node, _ in stage.orders()} == {first}
+        second = await stage.join("n2", cpu=2)
+        await stage.engine.node_event(first, NodeEvent.TIMED_OUT, "no heartbeat for 3 s")
+        await stage.settle()
+        assert {node for node, _ in stage.orders()} == {second}
+        assert stage.counts(job.job_id) == {"assigned": 2}
+        assert stage.reserved_cpu(first) == 0
+
+    play(scene)
+
+
+def test_a_returning_nodes_stale_attempts_are_stopped() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=1)
+        await stage.submit(spec())
+        [(_, order)] = stage.orders()
+        await stage.join("n2", cpu=1)
+        await stage.engine.node_event(first, NodeEvent.TIMED_OUT, "silent")
+        await stage.settle()
+        held = Held(order.job, 0, order.attempt, 0, 0, True, 1, 1, 0)
+        await stage.engine.inventory(first, Inventory(1, [held], []))
+        await stage.settle()
+        [stop] = stage.stops()
+        assert (stop.job, stop.first, stop.last) == (order.job, 0, 0)
+
+    play(scene)
+
+
+def test_an_inventory_makes_the_engine_send_again_what_the_worker_lacks() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=3)
+        [job] = await stage.submit(spec(count=3))
+        [(_, order)] = stage.orders()
+        assert (order.first, order.last) == (0, 2)
+        now_ms = 1_700_000_000_000
+        held = Held(order.job, 0, 1, 1, 1, True, now_ms, 1, 7)
+        ended = Ended(order.job, 0, 1, 2, [], [now_ms], [now_ms], 1, 8)
+        await stage.engine.inventory(node, Inventory(2, [held], [ended]))
+        await stage.settle()
+        [(_, again)] = stage.orders()
+        assert (again.first, again.last, again.attempt) == (0, 0, 1)
+        assert stage.counts(job.job_id) == {"assigned": 1, "running": 1, "succeeded": 1}
+
+    play(scene)
+
+
+def test_a_running_task_that_a_worker_does_not_know_any_more_is_lost() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        await stage.submit(spec())
+        [(_, order)] = stage.orders()
+        await stage.report(node, started=[Started(order.job, 0, 1, 0, 5, 1, 0)])
+        await stage.engine.inventory(node, Inventory(1, [], []))
+        await stage.settle()
+        [(_, again)] = stage.orders()
+        assert again.attempt == 2
+
+    play(scene)
+
+
+def test_stopping_one_task_leaves_its_siblings_alone() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=2)
+        [job] = await stage.submit(spec(count=3))
+        await stage.engine.stop_tasks(job.job_id, 2, False)  # queued
+        await stage.engine.stop_tasks(job.job_id, 0, False)  # assigned
+        await stage.settle()
+        assert stage.counts(job.job_id) == {"assigned": 1, "stopping": 1, "cancelled": 1}
+        [stop] = stage.stops()
+        assert (stop.first, stop.last, stop.grace_s) == (0, 0, 5.0)
+        await stage.report(node, returned=[Returned(job.job_id, 0, 1, 0, 0)])
+        assert stage.counts(job.job_id) == {"assigned": 1, "cancelled": 2}
+
+    play(scene)
+
+
+def test_a_task_that_wins_the_race_against_its_stop_keeps_its_result() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        [job] = await stage.submit(spec())
+        [(_, order)] = stage.orders()
+        await stage.engine.stop_tasks(job.job_id, None, False)
+        await stage.end(node, order)
+        finished = await stage.store.finished_run("default", "job", None)
+        assert finished is not None
+        assert finished.state == "succeeded"
+
+    play(scene)
+
+
+def test_a_task_that_queues_too_long_fails_with_that_reason() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.submit(spec(queue_timeout_s=10.0))
+        await stage.settle(9.9)
+        assert stage.engine.state.jobs
+        await stage.settle(0.2)
+        finished = await stage.store.finished_run("default", "job", None)
+        assert finished is not None
+        assert finished.state == "failed"
+        assert b"timeout.queue" in finished.summary
+
+    play(scene)
+
+
+def test_orders_grow_while_tasks_are_short_and_stuck_ones_are_recalled() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        [job] = await stage.submit(spec(count=1000))
+        sizes = []
+        for _ in range(6):
+            orders = stage.orders()
+            sizes.append(sum(order.last - order.first + 1 for _, order in orders))
+            for _, order in orders:
+                await stage.end(node, order)
+        assert sizes[0] == 1
+        assert sizes == sorted(sizes)
+        assert sizes[-1] > 8
+        assert stage.reserved_cpu(node) == 1000
+        [(_, order)] = stage.orders()
+        await stage.settle(1.0)
+        assert stage.recalls()
+        returned = Returned(job.job_id, 0, order.attempt, order.first + 1, order.last)
+        await stage.report(node, returned=[returned])
+        assert stage.counts(job.job_id)["assigned"] == 1
+
+    play(scene)
+
+
+def test_a_higher_priority_takes_the_next_free_lane() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        await stage.submit(spec("low", 5, priority=10))
+        [(_, low)] = stage.orders()
+        [high] = await stage.submit(spec("high", 1, priority=90))
+        assert not stage.orders()
+        await stage.end(node, low)
+        [(_, order)] = stage.orders()
+        assert order.job == high.job_id
+
+    play(scene)
+
+
+def test_a_crashed_manager_finds_everything_again() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=2)
+        [job] = await stage.submit(spec(count=5, restart=Restart("on-failure", delay_s=30.0)))
+        orders = stage.orders()
+        await stage.end(node, orders[0][1], exit_code=1)
+        before = await stage.replayed()
+        stage.crash()
+        second = await Stage(stage.store, stage.engine.settings).open()
+        assert await second.replayed() == before
+        assert second.engine.epoch == stage.engine.epoch + 1
+        assert not second.engine.state.nodes.view.eligible.any()
+        assert second.counts(job.job_id) == stage.counts(job.job_id)
+        second.crash()
+        await asyncio.sleep(0)
+        stage.engine = second.engine
+
+    play(scene)
