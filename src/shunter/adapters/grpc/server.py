@@ -98,6 +98,9 @@ class WorkerServer:
         reader = asyncio.create_task(_read(requests, session, link))
         try:
             await asyncio.wait({reader, link.writer}, return_when=asyncio.FIRST_COMPLETED)
+            if reader.done() and (failure := reader.exception()) is not None:
+                log.error("worker.failed", peer=context.peer(), error=repr(failure))
+                link.refuse(Code.FAILED, "the manager failed on a message")
             link.close("the worker closed the connection")
             await asyncio.wait({link.writer})
             context.set_code(link.status)

@@ -424,18 +424,20 @@ class Heartbeat(_message.Message):
     def __init__(self, stats: _Optional[_Union[MachineStats, _Mapping]] = ...) -> None: ...
 
 class LogData(_message.Message):
-    __slots__ = ("request", "data", "eof", "truncated", "error")
+    __slots__ = ("request", "data", "eof", "truncated", "error", "next")
     REQUEST_FIELD_NUMBER: _ClassVar[int]
     DATA_FIELD_NUMBER: _ClassVar[int]
     EOF_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    NEXT_FIELD_NUMBER: _ClassVar[int]
     request: int
     data: bytes
     eof: bool
     truncated: bool
     error: str
-    def __init__(self, request: _Optional[int] = ..., data: _Optional[bytes] = ..., eof: _Optional[bool] = ..., truncated: _Optional[bool] = ..., error: _Optional[str] = ...) -> None: ...
+    next: int
+    def __init__(self, request: _Optional[int] = ..., data: _Optional[bytes] = ..., eof: _Optional[bool] = ..., truncated: _Optional[bool] = ..., error: _Optional[str] = ..., next: _Optional[int] = ...) -> None: ...
 
 class StatsData(_message.Message):
     __slots__ = ("request", "machine", "tasks")
