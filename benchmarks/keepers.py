@@ -1,0 +1,112 @@
+"""A worker and its two keepers alone, fed by a manager end that does nothing else, against `xargs`.
+
+10,000 times `/bin/true` with captured output as one range; and the round trip of one task at rest, beside the same
+process started and waited for without any of it. Run: python -m benchmarks.keepers
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+import uvloop
+
+from benchmarks.arrays import run_xargs
+from benchmarks.measure import Bar, Report, Sample, read_options, take_turns
+from shunter.adapters.system.clock import SystemClock
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Ack, Hello, Inventory, Order, Orders, Welcome, WorkerMessage
+from shunter.model.messages import Report as TaskReport
+from shunter.worker.settings import WorkerSettings
+from shunter.worker.worker import Worker
+
+TASKS = 10_000
+TASKS_SMALL = 300
+TRIPS = 300
+TRIPS_SMALL = 20
+LANES = 2
+RATIO = Bar(at_least=1.6)
+ROUND_TRIP_MS = Bar(at_most=0.8)
+SPEC = TaskSpec(command=("/bin/true",))
+COMMAND = ["/bin/true"]
+
+
+class ManagerEnd:
+    """Orders ranges, acknowledges every report at once, and counts what has ended."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._job = 0
+        self._left = 0
+        self._done = asyncio.Event()
+
+    def send(self, message: WorkerMessage) -> None:
+        if isinstance(message, Hello):
+            self._worker.received(Welcome(1, 1, 60.0))
+        elif isinstance(message, Inventory | TaskReport):
+            self._worker.received(Ack(message.seq))
+            self._left -= sum(len(ended.ended_ms) for ended in message.ended)
+            if self._left <= 0:
+                self._done.set()
+
+    async def run(self, tasks: int, width: int) -> None:
+        """Until all of them have ended."""
+        self._job += 1
+        self._left = tasks
+        self._done.clear()
+        order = Order(self._job, 0, 0, tasks - 1, 1, 1, 1, width, "default", "bench", "main", tasks)
+        self._worker.received(Orders(1, [order], {1: SPEC}))
+        await self._done.wait()
+
+
+def main() -> None:
+    options = read_options(__doc__)
+    report = Report("keepers", options)
+    tasks, trips = (TASKS_SMALL, TRIPS_SMALL) if options.small else (TASKS, TRIPS)
+    with tempfile.TemporaryDirectory() as folder, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        worker = Worker(WorkerSettings(home=Path(folder), name="bench"), SystemClock())
+        runner.run(worker.start())
+        manager = ManagerEnd(worker)
+        worker.connected(manager)
+        rates = take_turns(
+            {
+                "keepers": lambda: tasks / runner.run(seconds_of_run(manager, tasks)),
+                "xargs": lambda: tasks / run_xargs(tasks),
+            },
+            options.rounds,
+        )
+        bare = Sample(tuple(bare_trip_ms() for _ in range(trips)))
+        through = Sample(tuple(runner.run(trip_ms(manager)) for _ in range(trips)))
+        runner.run(worker.stop(end_keepers=True))
+    report.figure(f"{tasks:,} tasks with {LANES} keepers", "tasks/s", rates["keepers"])
+    report.ratio("rate of a range", rates["keepers"], f"xargs -P{LANES}", rates["xargs"], RATIO)
+    beyond = statistics.median(through.values) - statistics.median(bare.values)
+    report.figure("one task through worker and keeper, beyond its own start", "ms", Sample((beyond,)), ROUND_TRIP_MS)
+
+
+async def seconds_of_run(manager: ManagerEnd, tasks: int) -> float:
+    started = time.perf_counter()
+    await manager.run(tasks, LANES)
+    return time.perf_counter() - started
+
+
+async def trip_ms(manager: ManagerEnd) -> float:
+    await asyncio.sleep(0.005)
+    started = time.perf_counter()
+    await manager.run(1, 1)
+    return (time.perf_counter() - started) * 1000
+
+
+def bare_trip_ms() -> float:
+    time.sleep(0.005)
+    started = time.perf_counter()
+    os.waitpid(os.posix_spawn("/bin/true", COMMAND, {}), 0)
+    return (time.perf_counter() - started) * 1000
+
+
+if __name__ == "__main__":
+    main()

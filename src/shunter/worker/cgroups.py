@@ -1,0 +1,169 @@
+"""Control groups of this machine: where the lanes' groups go, and what dead keepers left in them.
+
+A group tree is made below the worker's own group of each controller: `shunter-HASH/lane-N`, HASH being that of the
+home, so that two clusters on one machine do not meet. Version 2 is taken where it has the controllers, else version 1.
+Inside, `keeping.limits` rules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+from shunter.log import Log
+
+log = Log(__name__)
+
+V1_CONTROLLERS = ("cpu", "cpuacct", "memory", "freezer")
+V2_CONTROLLERS = ("cpu", "memory")
+CLEAR_ROUNDS_MAX = 100
+CLEAR_EVERY_S = 0.02
+
+Groups = dict[str, str]  # controller, or "unified" -> the folder in which lanes make theirs
+
+
+def prepare_groups(home: Path) -> tuple[str, Groups]:
+    """Make the tree; returns the kind of limits (cgroup-v2, cgroup-v1 or rlimits) and the parents of lanes."""
+    name = f"shunter-{hashlib.sha256(bytes(home.resolve())).hexdigest()[:12]}"
+    mounts, own = _mounts(), _own_paths()
+    unified = _prepare_v2(mounts, own, name)
+    if unified is not None:
+        return "cgroup-v2", {"unified": unified}
+    groups = _prepare_v1(mounts, own, name)
+    return ("cgroup-v1", groups) if groups else ("rlimits", {})
+
+
+async def clear_lane(groups: Mapping[str, str], number: int) -> None:
+    """Kill whatever is left in a dead keeper's groups, and remove them."""
+    folders = [Path(parent) / f"lane-{number}" for parent in groups.values()]
+    for _ in range(CLEAR_ROUNDS_MAX):
+        left = [folder for folder in folders if folder.is_dir()]
+        if not left:
+            return
+        for folder in left:
+            _kill_members(folder)
+            try:
+                folder.rmdir()
+            except OSError:
+                pass  # still being left by what was killed
+        await asyncio.sleep(CLEAR_EVERY_S)
+    log.warning("cgroup.left", lane=number)
+
+
+def stale_lanes(groups: Mapping[str, str], alive: set[int]) -> set[int]:
+    """Lanes that have groups but no keeper."""
+    numbers = set()
+    for parent in groups.values():
+        for folder in Path(parent).glob("lane-*"):
+            numbers.add(int(folder.name.removeprefix("lane-")))
+    return numbers - alive
+
+
+def remove_groups(groups: Mapping[str, str]) -> None:
+    """Remove the tree when no lane is left in it."""
+    for parent in groups.values():
+        for folder in (Path(parent) / "parking", Path(parent)):
+            try:
+                folder.rmdir()
+            except OSError:
+                pass
+
+
+def _kill_members(folder: Path) -> None:
+    try:
+        pids = [int(pid) for pid in (folder / "cgroup.procs").read_text().split()]
+        thaw = folder / "freezer.state"
+        if thaw.exists():
+            thaw.write_text("THAWED")
+    except OSError:
+        return
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except OSError:
+            pass
+
+
+def _prepare_v1(mounts: dict[str, tuple[str, str]], own: dict[str, str], name: str) -> Groups:
+    groups = {}
+    for controller in V1_CONTROLLERS:
+        if controller in mounts and controller in own:
+            folder = _inside(mounts[controller], own[controller]) / name
+            if _make(folder):
+                groups[controller] = str(folder)
+    return groups if "freezer" in groups and ("cpu" in groups or "memory" in groups) else {}
+
+
+def _prepare_v2(mounts: dict[str, tuple[str, str]], own: dict[str, str], name: str) -> str | None:
+    if "" not in mounts or "" not in own:
+        return None
+    folder = _inside(mounts[""], own[""])
+    try:
+        available = (folder / "cgroup.controllers").read_text().split()
+        if not set(V2_CONTROLLERS) <= set(available) or not _make(folder / name):
+            return None
+        enable = " ".join(f"+{controller}" for controller in V2_CONTROLLERS)
+        if not _enable(folder, enable):
+            # A group with processes of its own cannot hand controllers down: step into a group below.
+            if not _make(folder / "shunter-worker"):
+                return None
+            (folder / "shunter-worker" / "cgroup.procs").write_text(str(os.getpid()))
+            if not _enable(folder, enable):
+                (folder / "cgroup.procs").write_text(str(os.getpid()))
+                return None
+        return str(folder / name) if _enable(folder / name, enable) else None
+    except OSError:
+        return None
+
+
+def _enable(folder: Path, controllers: str) -> bool:
+    try:
+        (folder / "cgroup.subtree_control").write_text(controllers)
+    except OSError:
+        return False
+    return True
+
+
+def _make(folder: Path) -> bool:
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError:
+        return False
+    return os.access(folder / "cgroup.procs", os.W_OK)
+
+
+def _inside(mount: tuple[str, str], path: str) -> Path:
+    """The folder of a group path; in a container the mount may begin below the hierarchy's root."""
+    root, point = mount
+    relative = path.removeprefix(root) if root != "/" else path
+    return Path(point) / relative.lstrip("/")
+
+
+def _mounts() -> dict[str, tuple[str, str]]:
+    """Controller ("" for version 2) -> root and mount point."""
+    found = {}
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        left, _, right = line.partition(" - ")
+        root, point = left.split()[3:5]
+        kind, _, options = right.split()[:3]
+        if kind == "cgroup2":
+            found[""] = (root, point)
+        elif kind == "cgroup":
+            for option in options.split(","):
+                if option in V1_CONTROLLERS:
+                    found[option] = (root, point)
+    return found
+
+
+def _own_paths() -> dict[str, str]:
+    """Controller ("" for version 2) -> this process's group."""
+    found = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            found[controller] = path
+    return found

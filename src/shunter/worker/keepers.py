@@ -1,0 +1,329 @@
+"""The worker's end of its keepers: start them, find those of an earlier life, speak with them.
+
+`Keeper` is one of them; what it is given to run is decided in `lanes`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import msgspec
+
+from shunter.log import Log
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Order
+from shunter.worker import protocol
+from shunter.worker.ledger import Span
+from shunter.worker.machine import cores
+from shunter.worker.protocol import KeeperReport, KeeperStarted, KeeperState, Taken, TakenRange
+
+log = Log(__name__)
+
+KEEPER_PROGRAM = str(Path(__file__).with_name("keeper.py"))
+LISTENER_FD = 3
+SPECS_KEPT_MAX = 16  # of those that no span in the keeper needs
+ATTACH_MAX_S = 10.0
+PASSED_ON = ("PATH", "HOME", "LANG")
+
+
+class KeeperOwner(Protocol):
+    """Who is told what keepers say."""
+
+    def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None: ...
+
+    def keeper_gone(self, keeper: Keeper) -> None: ...
+
+
+class Keeper(asyncio.Protocol):
+    """One keeper: its process, its connection, and the spans that it has."""
+
+    def __init__(self, number: int, pid: int, owner: KeeperOwner) -> None:
+        self.number = number
+        self.pid = pid
+        self.spans: list[Span] = []  # in the order in which they run
+        self.held = 0  # tasks in them
+        self.running: KeeperStarted | None = None  # as far as reported
+        self.reservation: int | None = None
+        self.last_reservation: int | None = None
+        self.idle_since = 0.0
+        self.segment = 0  # the log segment in use
+        self.ending = False
+        self.gone = False
+        self.ready: asyncio.Future[KeeperState] = asyncio.get_running_loop().create_future()
+        self._owner = owner
+        self._transport: asyncio.Transport | None = None
+        self._received = bytearray()
+        self._specs: dict[int, int] = {}  # id -> how many spans need it; in the order of their last use
+        self._taking: dict[int, Callable[[list[TakenRange]], None]] = {}
+        self._requests = 0
+        self._pidfd: int | None = None
+        self._is_child = False
+
+    @property
+    def unstarted(self) -> int:
+        """Tasks given that wait behind the one that runs."""
+        return max(0, self.held - 1)
+
+    def run(self, spans: list[Span], specs: Mapping[int, TaskSpec]) -> None:
+        """Give it spans to run after what it has."""
+        lines = []
+        orders = []
+        for span in spans:
+            assert span.spec is not None
+            if span.spec not in self._specs:
+                lines.append(protocol.spec(span.spec, specs[span.spec]))
+            self._specs[span.spec] = self._specs.pop(span.spec, 0) + 1
+            span.keeper = self
+            self.held += len(span)
+            orders.append(_part(span))
+        self.spans += spans
+        lines.append(protocol.run(orders))
+        lines += [protocol.forget(id) for id in self._unneeded_specs()]
+        self._write(b"".join(lines))
+
+    def hold(self, span: Span) -> None:
+        """The keeper has this already, from an earlier life of the worker."""
+        span.keeper = self
+        self.held += len(span)
+        self.spans.append(span)
+
+    def shorten(self, span: Span, count: int) -> bool:
+        """The first `count` of a span ended; says whether all of it has."""
+        self.held -= count
+        span.first += count
+        if span.first <= span.last:
+            return False
+        self._forget(span)
+        return True
+
+    def give_up(self, span: Span, first: int, last: int) -> list[Span]:
+        """It gave back first..last of a span; returns the parts that it still has."""
+        self._forget(span)
+        self.held -= len(span)
+        rest = []
+        for low, high in ((span.first, first - 1), (last + 1, span.last)):
+            if low <= high:
+                part = Span(span.order, low, high, span.spec)
+                if span.spec is not None:
+                    self._specs[span.spec] += 1
+                self.hold(part)
+                rest.append(part)
+        return rest
+
+    def take(self, kind: str, what: Any, then: Callable[[list[TakenRange]], None]) -> None:
+        """Ask for what has not started. `then` gets what comes back; it is not called if the keeper dies first."""
+        self._requests += 1
+        self._taking[self._requests] = then
+        self._write(protocol.take(self._requests, kind, what))
+
+    @property
+    def is_asked(self) -> bool:
+        return bool(self._taking)
+
+    def stop(self, job: int, group: int, first: int, last: int, grace_s: float) -> None:
+        self._write(protocol.stop(job, group, first, last, grace_s))
+
+    def acknowledge(self, seq: int) -> None:
+        self._write(protocol.acknowledge(seq))
+
+    def end(self) -> None:
+        """Ask it to end; its connection closes when it does."""
+        self.ending = True
+        self._write(protocol.end())
+
+    def kill(self) -> None:
+        """Make sure that it is dead, so that nothing it may still do contradicts what we say of it."""
+        if self._pidfd is not None:
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def watch(self, is_child: bool) -> None:
+        """Hold on to its process: a process id alone may come to name another. Raises ProcessLookupError."""
+        self._pidfd = os.pidfd_open(self.pid)
+        self._is_child = is_child
+        asyncio.get_running_loop().add_reader(self._pidfd, self._bury)
+
+    def detach(self) -> None:
+        """Leave it to itself; it goes on."""
+        self.gone = True
+        if self._transport is not None:
+            self._transport.close()
+        self._unwatch()
+
+    # ---- asyncio.Protocol ----
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's own class is none of asyncio's
+        self._transport.write(protocol.attach())
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        end = self._received.rfind(b"\n")
+        if end < 0:
+            return
+        lines = bytes(self._received[:end]).split(b"\n")
+        del self._received[: end + 1]
+        for line in lines:
+            try:
+                self._hear(line)
+            except msgspec.MsgspecError as error:
+                log.error("keeper.unreadable", keeper=self.number, error=error)
+                assert self._transport is not None
+                self._transport.abort()
+                return
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        if not self.ready.done():
+            self.ready.set_exception(ConnectionResetError(f"keeper {self.number} ended"))
+            self.ready.exception()  # whoever waits is told; nobody needs to be
+        if not self.gone:
+            self.gone = True
+            self._owner.keeper_gone(self)
+
+    def _bury(self) -> None:
+        if self._is_child:
+            os.waitpid(self.pid, 0)
+        self._unwatch()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _unwatch(self) -> None:
+        if self._pidfd is not None:
+            asyncio.get_running_loop().remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = None
+
+    def _hear(self, line: bytes) -> None:
+        message = protocol.decode(line)
+        if isinstance(message, KeeperReport):
+            self.segment = message.segment
+            self._owner.keeper_reported(self, message)
+        elif isinstance(message, Taken):
+            self._taking.pop(message.request)(message.ranges)
+        else:
+            self.segment = message.segment
+            self.ready.set_result(message)
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None and not self.gone:
+            self._transport.write(data)
+
+    def _forget(self, span: Span) -> None:
+        self.spans.remove(span)
+        if span.spec is not None:
+            self._specs[span.spec] -= 1
+
+    def _unneeded_specs(self) -> list[int]:
+        unneeded = [id for id, users in self._specs.items() if not users][:-SPECS_KEPT_MAX]
+        for id in unneeded:
+            del self._specs[id]
+        return unneeded
+
+
+def _part(span: Span) -> Order:
+    order = span.order
+    assert span.spec is not None
+    return Order(
+        order.job, order.group, span.first, span.last, order.attempt, span.spec, order.reservation, order.width,
+        order.namespace, order.job_name, order.group_name, order.count,
+    )  # fmt: skip
+
+
+class KeeperHouse:
+    """Where keepers are started and found: `HOME/keepers`."""
+
+    def __init__(self, home: Path, node: str, groups: Mapping[str, str]) -> None:
+        self._home = home
+        self._folder = home / "keepers"
+        self._options: dict[str, Any] = {"home": str(home), "node": node, "groups": groups, "cores": cores()}
+        self._next = 1
+
+    def prepare(self) -> list[int]:
+        """Make the folders; returns the numbers of keepers that an earlier life left."""
+        for name in ("keepers", "logs", "work"):
+            (self._home / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder_fd = os.open(self._folder, os.O_PATH | os.O_DIRECTORY)
+        numbers = sorted(int(path.stem) for path in self._folder.glob("*.json"))
+        self._next = numbers[-1] + 1 if numbers else 1
+        return numbers
+
+    def close(self) -> None:
+        os.close(self._folder_fd)
+
+    async def start(self, owner: KeeperOwner) -> Keeper:
+        """Start a new keeper and attach to it. It is ready when its `ready` is. Raises OSError."""
+        number, self._next = self._next, self._next + 1
+        listener = socket.socket(socket.AF_UNIX)
+        with listener:
+            # The folder's path may be longer than a socket's name may be; this name never is.
+            listener.bind(f"/proc/self/fd/{self._folder_fd}/{number}.sock")
+            listener.listen(8)
+            pid = self._spawn(number, listener)
+        keeper = Keeper(number, pid, owner)
+        keeper.watch(is_child=True)
+        record = {"pid": pid, "groups": self._options["groups"]}
+        (self._folder / f"{number}.json").write_text(json.dumps(record))
+        await self._connect(keeper)
+        return keeper
+
+    async def find(self, number: int, owner: KeeperOwner) -> Keeper | None:
+        """Attach to a keeper of an earlier life; None if it is not there any longer."""
+        keeper = Keeper(number, self.record(number).get("pid", 0), owner)
+        try:
+            keeper.watch(is_child=False)
+            await self._connect(keeper)
+            await asyncio.wait_for(asyncio.shield(keeper.ready), ATTACH_MAX_S)
+        except (OSError, TimeoutError):
+            keeper.detach()
+            return None
+        return keeper
+
+    def record(self, number: int) -> dict[str, Any]:
+        """What was written down about a keeper when it was started."""
+        try:
+            record: dict[str, Any] = json.loads((self._folder / f"{number}.json").read_text())
+        except (OSError, ValueError):
+            return {}
+        return record
+
+    def forget(self, number: int) -> None:
+        """Remove what a dead keeper left in the folder."""
+        for suffix in ("sock", "json", "log"):
+            (self._folder / f"{number}.{suffix}").unlink(missing_ok=True)
+
+    def _spawn(self, number: int, listener: socket.socket) -> int:
+        options = json.dumps({**self._options, "number": number})
+        environment = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+        environment["SHUNTER_HOME"] = str(self._home)
+        journal = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        return os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-I", "-S", "-E", "-X", "utf8", KEEPER_PROGRAM, options],
+            environment,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, listener.fileno(), LISTENER_FD),
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, str(self._folder / f"{number}.log"), journal, 0o600),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
+        )
+
+    async def _connect(self, keeper: Keeper) -> None:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.setblocking(False)
+        try:
+            connection.connect(f"/proc/self/fd/{self._folder_fd}/{keeper.number}.sock")
+            await asyncio.get_running_loop().create_unix_connection(lambda: keeper, sock=connection)
+        except OSError:
+            connection.close()
+            raise

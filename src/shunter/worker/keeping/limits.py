@@ -1,0 +1,138 @@
+"""What a lane's tasks may use, enforced by the lane's control groups or, where there are none, by rlimits.
+
+The keeper lives in the lane's groups, so that a task inherits them without being moved. Limits are rewritten only when
+the lane changes class. `worker.cgroups` finds the folders; this module makes the lane's own below them.
+"""
+
+from __future__ import annotations
+
+import os
+
+KEEPER_MEMORY_BYTES = 8 * 2**20  # what the keeper itself needs of the lane's memory
+KEEPER_CPU_MILLI = 50
+PERIOD_US = 100_000
+UNLIMITED = -1
+
+
+class Limits:
+    """`parents` maps each controller (cpu, cpuacct, memory, freezer; or unified alone) to the folder in which the
+    lane's folder is made."""
+
+    def __init__(self, parents: dict[str, str], name: str, cores: int) -> None:
+        self._parents = parents
+        self._folders = {controller: f"{parent}/{name}" for controller, parent in parents.items()}
+        self._unified = "unified" in parents
+        self._cores_milli = cores * 1000
+        self._cpu_milli = 0
+        self._memory_bytes = 0
+        self._killed_before = 0
+
+    def enter(self) -> None:
+        """Make the lane's groups and move into them. Raises OSError."""
+        for folder in self._folders.values():
+            os.makedirs(folder, exist_ok=True)
+            _write(f"{folder}/cgroup.procs", str(os.getpid()))
+
+    def leave(self) -> None:
+        """Move out and remove the lane's groups; what cannot be removed is left to the worker's sweep."""
+        for controller, folder in self._folders.items():
+            try:
+                self._park(controller)
+                os.rmdir(folder)
+            except OSError:
+                pass
+
+    def apply(self, cpu_milli: int, memory_bytes: int) -> None:
+        """Set the limits of the next task; does nothing while they stay the same. Raises OSError."""
+        if cpu_milli >= self._cores_milli:
+            cpu_milli = 0  # more than there is: nothing to throttle
+        if cpu_milli != self._cpu_milli:
+            self._set_cpu(cpu_milli)
+            self._cpu_milli = cpu_milli
+        if memory_bytes != self._memory_bytes:
+            self._set_memory(memory_bytes)
+            self._memory_bytes = memory_bytes
+
+    def passed_memory(self) -> bool:
+        """Has the kernel ended a process of this lane for want of memory since the last time of asking?"""
+        killed = self._memory_kills()
+        passed, self._killed_before = killed > self._killed_before, killed
+        return passed
+
+    @property
+    def limits_memory(self) -> bool:
+        return self._unified or "memory" in self._folders
+
+    def members(self) -> list[int] | None:
+        """Every process of the lane but the keeper; None where no group tells."""
+        folder = self._folders.get("unified") or self._folders.get("freezer") or self._folders.get("memory")
+        if folder is None:
+            return None
+        with open(f"{folder}/cgroup.procs") as file:
+            pids = set(map(int, file.read().split()))
+        pids.discard(os.getpid())
+        return list(pids)
+
+    def can_freeze(self) -> bool:
+        return self._unified or "freezer" in self._folders
+
+    def kill_frozen(self) -> None:
+        """Kill the whole group while nothing in it can fork. The keeper steps out meanwhile, not to freeze itself."""
+        controller = "unified" if self._unified else "freezer"
+        folder = self._folders[controller]
+        freeze, frozen, thawed = ("cgroup.freeze", "1", "0") if self._unified else ("freezer.state", "FROZEN", "THAWED")
+        self._park(controller)
+        try:
+            _write(f"{folder}/{freeze}", frozen)
+            for pid in self.members() or []:
+                try:
+                    os.kill(pid, 9)
+                except OSError:
+                    pass
+        finally:
+            _write(f"{folder}/{freeze}", thawed)
+            _write(f"{folder}/cgroup.procs", str(os.getpid()))
+
+    def _park(self, controller: str) -> None:
+        parking = self._parents[controller]
+        if self._unified:  # a group with controllers below it may not hold processes itself
+            parking = f"{parking}/parking"
+            os.makedirs(parking, exist_ok=True)
+        _write(f"{parking}/cgroup.procs", str(os.getpid()))
+
+    def _set_cpu(self, cpu_milli: int) -> None:
+        quota_us = (cpu_milli + KEEPER_CPU_MILLI) * PERIOD_US // 1000 if cpu_milli else UNLIMITED
+        if self._unified:
+            _write(f"{self._folders['unified']}/cpu.max", f"{quota_us if cpu_milli else 'max'} {PERIOD_US}")
+        elif "cpu" in self._folders:
+            _write(f"{self._folders['cpu']}/cpu.cfs_quota_us", str(quota_us))
+
+    def _set_memory(self, memory_bytes: int) -> None:
+        limit = memory_bytes + KEEPER_MEMORY_BYTES if memory_bytes else UNLIMITED
+        if self._unified:
+            folder = self._folders["unified"]
+            _write(f"{folder}/memory.max", str(limit) if memory_bytes else "max")
+            if memory_bytes and os.path.exists(f"{folder}/memory.swap.max"):
+                _write(f"{folder}/memory.swap.max", "0")
+        elif "memory" in self._folders:
+            _write(f"{self._folders['memory']}/memory.limit_in_bytes", str(limit))
+        self._killed_before = self._memory_kills()
+
+    def _memory_kills(self) -> int:
+        if not self.limits_memory:
+            return 0
+        folder = self._folders["unified" if self._unified else "memory"]
+        with open(f"{folder}/{'memory.events' if self._unified else 'memory.oom_control'}") as file:
+            for line in file:
+                word, _, count = line.partition(" ")
+                if word == "oom_kill":
+                    return int(count)
+        return 0
+
+
+def _write(path: str, text: str) -> None:
+    fd = os.open(path, os.O_WRONLY)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)

@@ -1,0 +1,119 @@
+"""The keeper's socket: one worker at a time, the newest. Used by `keeping.lane`.
+
+`_socket` is used directly, because `socket` would add a megabyte and a hundredth of a second to every keeper.
+"""
+
+from __future__ import annotations
+
+import _socket
+import os
+import select
+
+from .wire import LINE_MAX_BYTES, decode
+
+TYPE_CHECKING = False  # the real one, in `typing`, would cost every keeper a megabyte
+if TYPE_CHECKING:
+    from typing import Any
+
+RECEIVE_BYTES = 256 * 2**10
+
+
+class Link:
+    """Listens; holds the connection of the worker while there is one."""
+
+    def __init__(self, listener_fd: int, poll: select.poll) -> None:
+        self._poll = poll
+        os.set_inheritable(listener_fd, False)
+        self._listener = _socket.socket(fileno=listener_fd)
+        self._listener.setblocking(False)
+        self._connection: _socket.socket | None = None
+        self._received = b""
+        self._unsent = bytearray()
+        poll.register(self._listener.fileno(), select.POLLIN)
+
+    @property
+    def connected(self) -> bool:
+        return self._connection is not None
+
+    def send(self, line: bytes) -> None:
+        """Never blocks. What a lost worker did not get is sent again to the next one, if it was a report."""
+        if self._connection is None:
+            return
+        if not self._unsent:
+            try:
+                sent = self._connection.send(line)
+            except BlockingIOError:
+                sent = 0
+            except OSError:
+                self._drop()
+                return
+            if sent == len(line):
+                return
+            line = line[sent:]
+            self._poll.modify(self._connection.fileno(), select.POLLIN | select.POLLOUT)
+        self._unsent += line
+
+    def handle(self, fd: int, event: int) -> list[Any]:
+        """React to the poll's event; returns the messages that came."""
+        if fd == self._listener.fileno():
+            self._accept()
+            return []
+        if self._connection is None or fd != self._connection.fileno():
+            return []
+        if event & select.POLLOUT:
+            self._send_more()
+        if event & (select.POLLIN | select.POLLHUP | select.POLLERR):
+            return self._receive()
+        return []
+
+    def close(self) -> None:
+        self._drop()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        try:
+            fd, _ = self._listener._accept()  # type: ignore[attr-defined]
+        except OSError:
+            return
+        self._drop()
+        self._connection = _socket.socket(fileno=fd)
+        self._connection.setblocking(False)
+        self._poll.register(fd, select.POLLIN)
+
+    def _receive(self) -> list[Any]:
+        assert self._connection is not None
+        try:
+            data = self._connection.recv(RECEIVE_BYTES)
+        except BlockingIOError:
+            return []
+        except OSError:
+            data = b""
+        if not data or len(self._received) > LINE_MAX_BYTES:
+            self._drop()
+            return []
+        *lines, self._received = (self._received + data).split(b"\n")
+        try:
+            return [decode(line) for line in lines]
+        except ValueError:  # whoever this is, it is not a worker of ours
+            self._drop()
+            return []
+
+    def _send_more(self) -> None:
+        assert self._connection is not None
+        try:
+            del self._unsent[: self._connection.send(self._unsent)]
+        except BlockingIOError:
+            return
+        except OSError:
+            self._drop()
+            return
+        if not self._unsent:
+            self._poll.modify(self._connection.fileno(), select.POLLIN)
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._poll.unregister(self._connection.fileno())
+            self._connection.close()
+        self._connection = None
+        self._received = b""
+        self._unsent.clear()

@@ -1,0 +1,92 @@
+"""What a keeper has to tell: results gathered into reports, and reports kept until acknowledged. Used by
+`keeping.lane`; the shapes are those of `model.messages`, so the worker passes them on as they are."""
+
+from __future__ import annotations
+
+from .wire import encode
+from .work import Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections import deque
+else:
+    from _collections import deque
+
+
+class EndedRun:
+    """Attempts of contiguous indexes and log records that ended one after another."""
+
+    __slots__ = ("detail", "ended", "exits", "first", "how", "record", "segment", "started", "work")
+
+    def __init__(self, work: Work, first: int, segment: int, record: int, how: str, detail: str) -> None:
+        self.work = work
+        self.first = first
+        self.segment = segment
+        self.record = record
+        self.how = how
+        self.detail = detail
+        self.exits: list[int] = []
+        self.started: list[int] = []
+        self.ended: list[int] = []
+
+    def encoded(self) -> str:
+        work = self.work
+        exits = self.exits if any(self.exits) else []  # a list of whole numbers is JSON as Python prints it
+        return (
+            f"[{work.job},{work.group},{work.attempt},{self.first},{exits},{self.started},{self.ended},"
+            f"{self.segment},{self.record},{encode(self.how)},{encode(self.detail)}]"
+        )
+
+
+class Results:
+    """The report being gathered, and those not yet acknowledged."""
+
+    def __init__(self) -> None:
+        self._ended: list[EndedRun] = []
+        self._run: EndedRun | None = None  # the last of _ended while it can grow
+        self._started: list[list[int]] = []
+        self._unacknowledged: deque[tuple[int, bytes]] = deque()
+        self._seq = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._ended or self._started)
+
+    def add_ended(
+        self, work: Work, index: int, exit_code: int, times_ms: tuple[int, int], log: tuple[int, int]
+    ) -> None:
+        """A plain exit. `log` is the segment and the record."""
+        run = self._run
+        if run is None or run.work is not work or run.first + len(run.exits) != index or run.segment != log[0]:
+            run = self._run = EndedRun(work, index, log[0], log[1], "", "")
+            self._ended.append(run)
+        run.exits.append(exit_code)
+        run.started.append(times_ms[0])
+        run.ended.append(times_ms[1])
+
+    def add_odd(self, run: EndedRun, exit_code: int, times_ms: tuple[int, int]) -> None:
+        """Anything but a plain exit: a run of its own."""
+        run.exits.append(exit_code)
+        run.started.append(times_ms[0])
+        run.ended.append(times_ms[1])
+        self._ended.append(run)
+        self._run = None
+
+    def add_started(self, started: list[int]) -> None:
+        """The fields of `Started`, and the process id."""
+        self._started.append(started)
+
+    def close_report(self, segment: int) -> bytes:
+        """What has gathered, as a line that is kept until it is acknowledged."""
+        self._seq += 1
+        ended = ",".join([run.encoded() for run in self._ended])
+        line = f'["report",{self._seq},[{ended}],{self._started},{segment}]\n'.encode()
+        self._unacknowledged.append((self._seq, line))
+        self._ended, self._started, self._run = [], [], None
+        return line
+
+    def acknowledge(self, seq: int) -> None:
+        while self._unacknowledged and self._unacknowledged[0][0] <= seq:
+            self._unacknowledged.popleft()
+
+    def unacknowledged(self) -> bytes:
+        return b"".join(line for _, line in self._unacknowledged)

@@ -1,0 +1,177 @@
+"""Log segments: the files that hold the output of a lane's tasks. Written here, read by `worker.logs`.
+
+`logs/N.out` and `logs/N.err` hold the output of many tasks in a row; `logs/N.idx` holds one fixed record a task, which
+says which slice is whose. The lane reads pipes and appends what comes, instead of handing the files to the tasks: a
+task that opens /dev/stdout anew would truncate the file, and with it the output of every task before it.
+
+A slice that outgrows its limit keeps its first half and its newest half. What lies between is punched out of the file,
+so that offsets stay true, and noted in `logs/N.cut` (record * 2 + stream, from, to).
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+
+from .kernel import punch
+
+RECORD = struct.Struct("<qiiiIqqqq")  # job, group, index, attempt, flags, out start, out end, err start, err end
+CUT = struct.Struct("<qqq")  # record * 2 + stream, from, to: places in the stream's file
+RUNNING_END = -1
+CUT_OUT, CUT_ERR, INCOMPLETE = 1, 2, 4  # flags; incomplete: some output could not be written
+OUT, ERR = 0, 1
+
+SEGMENT_MAX_BYTES = 64 * 2**20  # of a stream; a new segment begins after the task that passed it
+SEGMENT_RECORDS_MAX = 500_000
+CUT_SLACK_BYTES = 256 * 2**10  # a slice may pass its limit by this much before it is cut again
+
+
+class Stream:
+    """One stream's file, and the slice of the present task."""
+
+    __slots__ = ("cut_place", "cut_to", "dropped_bytes", "fd", "half_bytes", "max_bytes", "size", "start")
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.size = 0
+        self.begin(0)
+
+    def begin(self, max_bytes: int) -> None:
+        self.start = self.size
+        self.max_bytes = max_bytes
+        self.half_bytes = max_bytes // 2
+        self.cut_to = 0
+        self.cut_place = -1
+        self.dropped_bytes = 0
+
+
+class Segments:
+    """The segment that a lane writes now."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self.trouble = ""  # why something could not be written, for the next result's detail
+        self.streams: tuple[Stream, Stream]
+        self._index: int  # a file descriptor, as is _cuts
+        self.records: int  # ended tasks in this segment
+        self._buffer: bytearray  # their records, as far as they are not written yet
+        self._open()
+
+    def begin(self, max_bytes: int) -> None:
+        """A task starts: its slices begin here."""
+        self.streams[OUT].begin(max_bytes)
+        self.streams[ERR].begin(max_bytes)
+
+    def write(self, stream: int, data: bytes) -> None:
+        """Append output. A full disk costs the output, never the task."""
+        target = self.streams[stream]
+        try:
+            written = os.write(target.fd, data)
+            while written < len(data):
+                written += os.write(target.fd, data[written:])
+            target.size += written
+        except OSError as error:
+            target.size = os.fstat(target.fd).st_size
+            target.dropped_bytes += len(data)
+            self.trouble = f"some output was not kept: {os.strerror(error.errno or 0)}"
+        if target.max_bytes and target.size - target.start > target.max_bytes + CUT_SLACK_BYTES:
+            self._cut(target, stream, target.size - target.half_bytes)
+
+    def note_running(self, job: int, group: int, index: int, attempt: int) -> None:
+        """Write the record of a task that runs on, so that its output can be followed."""
+        self.flush()
+        self._buffer += self._record(job, group, index, attempt, running=True)
+        self.flush()
+        self._noted = True
+
+    def end(self, job: int, group: int, index: int, attempt: int) -> int:
+        """Close the task's slices; returns its record. A record that was noted before is completed at once, because
+        whoever reads it must not take the next task's output for this one's."""
+        for stream, target in enumerate(self.streams):
+            if target.max_bytes and target.size - target.start > target.max_bytes:
+                self._cut(target, stream, target.size - target.half_bytes)
+        number = self.records
+        body = self._record(job, group, index, attempt, running=False)
+        if self._noted:
+            self._noted = False
+            self._write_at(self._index, body, number * RECORD.size)
+            self._flushed = number + 1
+        else:
+            self._buffer += body
+        self.records = number + 1
+        return number
+
+    def flush(self) -> None:
+        """Write the records of ended tasks; before the report that names them."""
+        if self._buffer:
+            self._write_at(self._index, bytes(self._buffer), self._flushed * RECORD.size)
+            self._flushed = self.records
+            self._buffer.clear()
+
+    def rotate_if_large(self) -> None:
+        """Between tasks: begin a new segment when this one has grown enough."""
+        large = self.records >= SEGMENT_RECORDS_MAX or max(self._sizes()) >= SEGMENT_MAX_BYTES
+        if large:
+            self.flush()
+            self.close()
+            self._open()
+
+    def close(self) -> None:
+        for fd in (self._index, self._cuts, *(target.fd for target in self.streams)):
+            if fd >= 0:
+                os.close(fd)
+
+    def _open(self) -> None:
+        self.number = _next_number(self._folder)
+        self.records = 0
+        self._buffer = bytearray()
+        self._flushed = 0
+        self._noted = False
+        self._cuts = -1
+        self._cut_count = 0
+        base = f"{self._folder}/{self.number}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        self.streams = (Stream(os.open(base + ".out", flags, 0o600)), Stream(os.open(base + ".err", flags, 0o600)))
+        self._index = os.open(base + ".idx", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+
+    def _sizes(self) -> tuple[int, int]:
+        return self.streams[OUT].size, self.streams[ERR].size
+
+    def _record(self, job: int, group: int, index: int, attempt: int, running: bool) -> bytes:
+        out, err = self.streams
+        flags = CUT_OUT * (out.cut_place >= 0) | CUT_ERR * (err.cut_place >= 0)
+        if out.dropped_bytes or err.dropped_bytes:
+            flags |= INCOMPLETE
+        out_end, err_end = (RUNNING_END, RUNNING_END) if running else (out.size, err.size)
+        return RECORD.pack(job, group, index, attempt, flags, out.start, out_end, err.start, err_end)
+
+    def _cut(self, target: Stream, stream: int, to: int) -> None:
+        """Note the cut, then punch: a reader that sees the hole must find the note."""
+        start = target.start + target.half_bytes
+        if self._cuts < 0:
+            self._cuts = os.open(f"{self._folder}/{self.number}.cut", os.O_WRONLY | os.O_CREAT, 0o600)
+        if target.cut_place < 0:
+            target.cut_place = self._cut_count
+            self._cut_count += 1
+        self._write_at(self._cuts, CUT.pack(self.records * 2 + stream, start, to), target.cut_place * CUT.size)
+        punched_from = max(start, target.cut_to)
+        target.cut_to = to
+        punch(target.fd, punched_from, to - punched_from)
+
+    def _write_at(self, fd: int, data: bytes, place: int) -> None:
+        try:
+            os.pwrite(fd, data, place)
+        except OSError as error:
+            self.trouble = f"the log's index could not be written: {os.strerror(error.errno or 0)}"
+
+
+def _next_number(folder: str) -> int:
+    """A number that no segment of this home has had: old results name segments that are long deleted."""
+    fd = os.open(f"{folder}/next", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        os.lockf(fd, os.F_LOCK, 0)
+        number = int(os.read(fd, 20) or b"1")
+        os.pwrite(fd, b"%d" % (number + 1), 0)
+    finally:
+        os.close(fd)
+    return number

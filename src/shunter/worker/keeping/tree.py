@@ -1,0 +1,71 @@
+"""The processes of the task that a lane runs: find them, signal them, end every one. Used by `keeping.lane`.
+
+The keeper is their subreaper, so whatever a task leaves behind becomes the keeper's child: no children means that
+nothing is left.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .limits import Limits
+
+PLAIN_ROUNDS = 2  # kill rounds without freezing; only what forks faster than it is killed needs more
+
+
+class Tree:
+    """All descendants of this process."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._rounds = 0
+
+    def signal(self, number: int) -> None:
+        _send(self.members(), number)
+
+    def kill_round(self) -> None:
+        """Kill all members found now. The caller reaps, and calls again while children are left."""
+        self._rounds += 1
+        if self._rounds > PLAIN_ROUNDS and self._limits.can_freeze():
+            self._limits.kill_frozen()
+        else:
+            _send(self.members(), 9)
+
+    def settled(self) -> None:
+        """Nothing is left; the next task starts with plain rounds again."""
+        self._rounds = 0
+
+    def members(self) -> list[int]:
+        pids = self._limits.members()
+        return _descendants(os.getpid()) if pids is None else pids
+
+
+def _send(pids: list[int], number: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+        except PermissionError:
+            pass  # it changed its user; the freezer, where there is one, is no help either
+
+
+def _descendants(root: int) -> list[int]:
+    found: list[int] = []
+    parents = [root]
+    while parents:
+        children = [child for pid in parents for child in _children(pid)]
+        found += children
+        parents = children
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                children += map(int, file.read().split())
+    except OSError:
+        pass  # it ended while we looked
+    return children

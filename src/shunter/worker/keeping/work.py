@@ -1,0 +1,162 @@
+"""What a keeper is to run: prepared task specs, and its queue of ranges. Used by `keeping.lane`."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections import deque
+    from typing import Any
+else:
+    from _collections import deque
+
+# Places in an order, as the worker sends it: the fields of `model.messages.Order`.
+JOB, GROUP, FIRST, LAST, ATTEMPT, SPEC, RESERVATION, WIDTH, NAMESPACE, JOB_NAME, GROUP_NAME, COUNT = range(12)
+
+Environment = dict[bytes, bytes]
+Range = list[int]  # job, group, attempt, first, last
+
+
+class Spec:
+    """A task spec with everything encoded once that every start needs."""
+
+    def __init__(self, fields: dict[str, Any], inherited: Environment) -> None:
+        encode = os.fsencode
+        self.argv = [encode(word) for word in fields["command"]]
+        self.env = {**inherited, **{encode(key): encode(value) for key, value in fields["env"].items()}}
+        self.dir: str | None = fields["dir"]
+        self.cpu_milli: int = fields["cpu_milli"]
+        self.memory_bytes: int = fields["memory_bytes"]
+        self.disk_bytes: int = fields["disk_bytes"]
+        self.run_timeout_s: float = fields["run_timeout_s"]
+        self.stop_grace_s: float = fields["stop_grace_s"]
+        self.log_max_bytes: int = fields["log_max_bytes"]
+        self._path: bytes | None = None
+
+    def path(self) -> bytes:
+        """The program's file, searched on the task's own PATH; called in the task's folder. Raises OSError."""
+        if self._path is None:
+            name = self.argv[0]
+            self._path = name if b"/" in name else _search(name, self.env.get(b"PATH", b""))
+        return self._path
+
+
+def _search(name: bytes, path: bytes) -> bytes:
+    denied = False
+    for folder in path.split(b":"):
+        candidate = os.path.join(folder or b".", name)
+        if os.path.isfile(candidate):
+            if os.access(candidate, os.X_OK):
+                return candidate
+            denied = True
+    if denied:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+    raise FileNotFoundError(errno.ENOENT, f"not found on the PATH {os.fsdecode(path)}", name)
+
+
+class Work:
+    """One range in the queue; `first` moves on as its tasks start."""
+
+    __slots__ = ("_env", "attempt", "first", "group", "job", "last", "order", "reservation", "spec")
+
+    def __init__(self, order: list[Any], spec: Spec) -> None:
+        self.order = order
+        self.spec = spec
+        self.job: int = order[JOB]
+        self.group: int = order[GROUP]
+        self.first: int = order[FIRST]
+        self.last: int = order[LAST]
+        self.attempt: int = order[ATTEMPT]
+        self.reservation: int = order[RESERVATION]
+        self._env: Environment | None = None
+
+    def environment(self, index: int, node: bytes) -> Environment:
+        """The task's variables. One dictionary serves the whole range; only the index changes."""
+        env = self._env
+        if env is None:
+            order = self.order
+            env = self._env = self.spec.env.copy()
+            env[b"SHUNTER_JOB"] = os.fsencode(order[JOB_NAME])
+            env[b"SHUNTER_NAMESPACE"] = os.fsencode(order[NAMESPACE])
+            env[b"SHUNTER_GROUP"] = os.fsencode(order[GROUP_NAME])
+            env[b"SHUNTER_TASK_COUNT"] = b"%d" % order[COUNT]
+            env[b"SHUNTER_ATTEMPT"] = b"%d" % self.attempt
+            env[b"SHUNTER_NODE"] = node
+        env[b"SHUNTER_TASK_INDEX"] = b"%d" % index
+        return env
+
+    def as_order(self) -> list[Any]:
+        """What is left of it, as an order."""
+        order = self.order.copy()
+        order[FIRST], order[LAST] = self.first, self.last
+        return order
+
+
+class Queue:
+    """Ranges that wait for the lane, in order."""
+
+    def __init__(self) -> None:
+        self._works: deque[Work] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._works)
+
+    def add(self, work: Work) -> None:
+        self._works.append(work)
+
+    def next(self) -> tuple[Work, int] | None:
+        """The next task: its range and its index."""
+        if not self._works:
+            return None
+        work = self._works[0]
+        index = work.first
+        work.first = index + 1
+        if index == work.last:
+            self._works.popleft()
+        return work, index
+
+    def orders(self) -> list[list[Any]]:
+        return [work.as_order() for work in self._works]
+
+    def take_reservations(self, reservations: list[int]) -> list[Range]:
+        wanted = set(reservations)
+        taken = [work for work in self._works if work.reservation in wanted]
+        self._works = deque(work for work in self._works if work.reservation not in wanted)
+        return [_range(work, work.first, work.last) for work in taken]
+
+    def take_tail(self, count: int) -> list[Range]:
+        """Up to `count` tasks from the end, so that those next in turn stay."""
+        taken = []
+        while count > 0 and self._works:
+            work = self._works[-1]
+            first = max(work.first, work.last - count + 1)
+            taken.append(_range(work, first, work.last))
+            count -= work.last - first + 1
+            if first == work.first:
+                self._works.pop()
+            else:
+                work.last = first - 1
+        return taken[::-1]
+
+    def take_range(self, job: int, group: int, first: int, last: int) -> list[Range]:
+        taken: list[Range] = []
+        kept: deque[Work] = deque()
+        for work in self._works:
+            low, high = max(first, work.first), min(last, work.last)
+            if work.job != job or work.group != group or low > high:
+                kept.append(work)
+                continue
+            taken.append(_range(work, low, high))
+            for rest_first, rest_last in ((work.first, low - 1), (high + 1, work.last)):
+                if rest_first <= rest_last:
+                    rest = Work(work.order, work.spec)
+                    rest.first, rest.last = rest_first, rest_last
+                    kept.append(rest)
+        self._works = kept
+        return taken
+
+
+def _range(work: Work, first: int, last: int) -> Range:
+    return [work.job, work.group, work.attempt, first, last]

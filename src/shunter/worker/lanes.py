@@ -1,0 +1,219 @@
+"""Which keeper runs what: one queue per reservation, at most `width` keepers at work in it. Used by `worker.worker`.
+
+A keeper is given a window of tasks that it may have at once: 1 at first, doubled with each report, up to about 50 ms of
+work by the durations seen, so that keepers neither run dry nor hoard. What still gets stuck behind a long task is taken
+back as soon as another lane of the reservation has nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Ended
+from shunter.worker.keepers import Keeper
+from shunter.worker.ledger import Ledger, Span
+from shunter.worker.protocol import TakenRange
+
+WINDOW_WORK_S = 0.05
+WINDOW_MAX = 512
+REFILL_BELOW = 0.75  # of the window
+RESERVATIONS_REMEMBERED_MAX = 1000
+
+
+class Reservation:
+    """Spans that wait in the worker, and the keepers at work."""
+
+    __slots__ = ("id", "keepers", "queue", "queued", "task_s", "width", "window")
+
+    def __init__(self, id: int) -> None:
+        self.id = id
+        self.width = 1
+        self.queue: deque[Span] = deque()
+        self.queued = 0  # tasks in the queue
+        self.keepers: list[Keeper] = []
+        self.window = 1
+        self.task_s = 0.0  # a running mean; 0 before the first result
+
+    def push(self, span: Span) -> None:
+        self.queue.append(span)
+        self.queued += len(span)
+
+    def push_front(self, span: Span) -> None:
+        self.queue.appendleft(span)
+        self.queued += len(span)
+
+    def drop(self, span: Span) -> None:
+        self.queue.remove(span)
+        self.queued -= len(span)
+
+    def pop(self, count: int, ledger: Ledger) -> list[Span]:
+        """Spans of `count` tasks in all from the front."""
+        taken = []
+        while count > 0 and self.queue:
+            span = self.queue[0]
+            if len(span) <= count:
+                self.queue.popleft()
+            else:
+                span = span.split(count)
+                ledger.add(span)
+            taken.append(span)
+            count -= len(span)
+            self.queued -= len(span)
+        return taken
+
+    def learn(self, ended: Ended) -> None:
+        """Widen or narrow the window by how long these tasks took."""
+        took_s = max(ended.ended_ms[-1] - ended.started_ms[0], 0.5) / 1000 / len(ended.ended_ms)
+        self.task_s = took_s if not self.task_s else 0.75 * self.task_s + 0.25 * took_s
+        target = min(WINDOW_MAX, max(1, int(WINDOW_WORK_S / self.task_s)))
+        self.window = min(self.window * 2, target)
+
+
+class Lanes:
+    """All reservations of this worker, and the keepers that none of them uses."""
+
+    def __init__(self, ledger: Ledger, specs: Mapping[int, TaskSpec], want: Callable[[int], None]) -> None:
+        self._ledger = ledger
+        self._specs = specs
+        self._want = want  # asks for so many more keepers
+        self._reservations: OrderedDict[int, Reservation] = OrderedDict()
+        self._hungry: dict[int, Reservation] = {}  # waiting for a keeper
+        self.idle: list[Keeper] = []
+
+    def reservation(self, id: int) -> Reservation:
+        found = self._reservations.get(id)
+        if found is None:
+            found = self._reservations[id] = Reservation(id)
+            self._forget_old()
+        return found
+
+    def known(self, id: int) -> Reservation | None:
+        return self._reservations.get(id)
+
+    def all(self) -> list[Reservation]:
+        return list(self._reservations.values())
+
+    def dispatch(self, reservation: Reservation) -> None:
+        """Give queued tasks to keepers: first to idle ones, then to those at work; ask for those that are missing."""
+        while reservation.queued and len(reservation.keepers) < reservation.width:
+            keeper = self._pick_idle(reservation)
+            if keeper is None:
+                self._hungry[reservation.id] = reservation
+                self._want(min(reservation.queued, reservation.width - len(reservation.keepers)))
+                break
+            keeper.reservation = keeper.last_reservation = reservation.id
+            reservation.keepers.append(keeper)
+            self._give(reservation, keeper)
+        for keeper in reservation.keepers[: reservation.width]:
+            if keeper.held <= reservation.window * REFILL_BELOW:
+                self._give(reservation, keeper)
+        if not reservation.queued and len(reservation.keepers) < reservation.width:
+            self._rebalance(reservation)
+
+    def dispatch_all(self) -> None:
+        """There are keepers again, or there may be."""
+        hungry, self._hungry = self._hungry, {}
+        for reservation in hungry.values():
+            self.dispatch(reservation)
+
+    def release(self, keeper: Keeper, now: float) -> None:
+        """The keeper has nothing left: it may serve any reservation."""
+        self._leave(keeper)
+        keeper.idle_since = now
+        self.idle.append(keeper)
+
+    def remove(self, keeper: Keeper) -> None:
+        """The keeper is gone."""
+        self._leave(keeper)
+        if keeper in self.idle:
+            self.idle.remove(keeper)
+
+    def adopt(self, keeper: Keeper) -> None:
+        """A keeper of an earlier life, with spans in hand."""
+        reservation = self.reservation(keeper.spans[0].order.reservation)
+        reservation.width = max(reservation.width, keeper.spans[0].order.width)
+        reservation.keepers.append(keeper)
+        keeper.reservation = keeper.last_reservation = reservation.id
+
+    def take_back(self, keeper: Keeper, ranges: list[TakenRange]) -> list[Span]:
+        """The keeper gave these back: they leave it and the ledger, as spans of nobody."""
+        taken = []
+        for given in ranges:
+            for span in self._ledger.overlapping(given.job, given.group, given.first, given.last):
+                if span.keeper is not keeper or span.order.attempt != given.attempt:
+                    continue
+                first, last = max(span.first, given.first), min(span.last, given.last)
+                self._ledger.remove(span)
+                for rest in keeper.give_up(span, first, last):
+                    self._ledger.add(rest)
+                taken.append(Span(span.order, first, last, span.spec))
+        return taken
+
+    def withdraw(self, span: Span, first: int, last: int) -> Span:
+        """Take first..last of a span out of the worker's own queue and the ledger."""
+        reservation = self.reservation(span.order.reservation)
+        place = reservation.queue.index(span)
+        reservation.drop(span)
+        self._ledger.remove(span)
+        for low, high in ((max(last + 1, span.first), span.last), (span.first, min(first - 1, span.last))):
+            if low <= high:
+                rest = Span(span.order, low, high, span.spec)
+                self._ledger.add(rest)
+                reservation.queue.insert(place, rest)
+                reservation.queued += len(rest)
+        return Span(span.order, max(first, span.first), min(last, span.last), span.spec)
+
+    def _give(self, reservation: Reservation, keeper: Keeper) -> None:
+        share = -(-reservation.queued // reservation.width)  # the other lanes want theirs
+        room = reservation.window - keeper.held
+        if keeper.running is not None:
+            room = min(room, 1 - keeper.unstarted)  # its task may run on: one may wait behind it, not many
+        count = min(room, share)
+        if count > 0:
+            keeper.run(reservation.pop(count, self._ledger), self._specs)
+
+    def _pick_idle(self, reservation: Reservation) -> Keeper | None:
+        """Rather one that served this reservation last: its limits need not be rewritten."""
+        if not self.idle:
+            return None
+        for place in range(len(self.idle) - 1, -1, -1):
+            if self.idle[place].last_reservation == reservation.id:
+                return self.idle.pop(place)
+        return self.idle.pop()
+
+    def _rebalance(self, reservation: Reservation) -> None:
+        """A lane is free and the queue is empty: take half of what waits behind another lane's task."""
+        donor = max(reservation.keepers, key=lambda keeper: keeper.unstarted, default=None)
+        if donor is None or donor.is_asked or any(span.spec is None for span in donor.spans):
+            return
+        worth_it = donor.unstarted >= 2 or (donor.unstarted == 1 and donor.running is not None)
+        if worth_it:
+            donor.take("tail", (donor.unstarted + 1) // 2, lambda ranges: self._redistribute(donor, ranges))
+
+    def _redistribute(self, donor: Keeper, ranges: list[TakenRange]) -> None:
+        touched = []
+        for span in reversed(self.take_back(donor, ranges)):
+            reservation = self.reservation(span.order.reservation)
+            self._ledger.add(span)
+            reservation.push_front(span)
+            touched.append(reservation)
+        for reservation in touched:
+            self.dispatch(reservation)
+
+    def _leave(self, keeper: Keeper) -> None:
+        if keeper.reservation is not None:
+            reservation = self._reservations.get(keeper.reservation)
+            if reservation is not None and keeper in reservation.keepers:
+                reservation.keepers.remove(keeper)
+            keeper.reservation = None
+
+    def _forget_old(self) -> None:
+        if len(self._reservations) <= RESERVATIONS_REMEMBERED_MAX:
+            return
+        for id, reservation in list(self._reservations.items()):
+            if not reservation.queue and not reservation.keepers:
+                del self._reservations[id]
+                if len(self._reservations) <= RESERVATIONS_REMEMBERED_MAX:
+                    return

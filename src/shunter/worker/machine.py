@@ -1,0 +1,57 @@
+"""What this machine has and is: the contents of the worker's Hello."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from shunter.model.messages import PROTOCOL_VERSION, Hello
+from shunter.model.resources import CPU, DISK, MEMORY
+from shunter.worker.settings import WorkerSettings
+
+
+def introduce(settings: WorkerSettings, boot: str, limits: str) -> Hello:
+    """The Hello of this life of the worker; the settings' capacity goes over what the machine shows."""
+    return Hello(
+        protocol=PROTOCOL_VERSION,
+        name=settings.name,
+        boot=boot,
+        capacity={**machine_capacity(settings), **settings.capacity},
+        labels=dict(settings.labels),
+        datacenter=settings.datacenter,
+        attributes=machine_attributes(limits),
+        address=settings.address,
+    )
+
+
+def machine_capacity(settings: WorkerSettings) -> dict[str, int]:
+    disk = os.statvfs(settings.home)
+    return {
+        CPU: cores() * 1000,
+        MEMORY: os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        DISK: disk.f_blocks * disk.f_frsize,
+    }
+
+
+def machine_attributes(limits: str) -> dict[str, str]:
+    return {
+        "os": platform.system().lower(),
+        "kernel": platform.release(),
+        "arch": platform.machine(),
+        "python": platform.python_version(),
+        "limits": limits,
+        "shunter": _software_version(),
+    }
+
+
+def cores() -> int:
+    """The processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _software_version() -> str:
+    try:
+        return version("shunter")
+    except PackageNotFoundError:
+        return "unknown"

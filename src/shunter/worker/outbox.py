@@ -1,0 +1,115 @@
+"""What the worker has to tell the manager, gathered into reports and kept until the manager has committed it.
+
+Reports of one turn of the event loop leave as one. Without a connection they gather, and the next connection's
+inventory carries all that was not acknowledged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+
+from shunter.model.messages import Ended, Held, Inventory, Lost, Report, Returned, Started
+from shunter.ports.workers import Uplink
+from shunter.worker.keepers import Keeper
+from shunter.worker.protocol import KeeperReport
+
+
+@dataclass(slots=True)
+class Unacknowledged:
+    """One report's contents that must not get lost, and the keepers' reports that it holds."""
+
+    seq: int = 0
+    ended: list[Ended] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    keepers: dict[Keeper, int] = field(default_factory=dict)
+
+    def absorb(self, other: Unacknowledged) -> None:
+        self.ended += other.ended
+        self.lost += other.lost
+        for keeper, seq in other.keepers.items():
+            self.keepers[keeper] = max(seq, self.keepers.get(keeper, 0))
+
+
+class Outbox:
+    def __init__(self) -> None:
+        self._uplink: Uplink | None = None
+        self._seq = 0
+        self._open = Unacknowledged()
+        self._started: list[Started] = []
+        self._returned: list[Returned] = []
+        self._sent: deque[Unacknowledged] = deque()
+        self._scheduled = False
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    def connect(self, uplink: Uplink, held: list[Held]) -> None:
+        """A manager is ready to hear: send the inventory, then reports."""
+        whole = Unacknowledged()
+        for part in (*self._sent, self._open):
+            whole.absorb(part)
+        self._sent.clear()
+        self._uplink = uplink
+        self._seq = 0
+        self._open = Unacknowledged()
+        self._started, self._returned = [], []  # the inventory's `held` says it better
+        self._keep(whole)
+        uplink.send(Inventory(whole.seq, held, whole.ended, whole.lost))
+
+    def disconnect(self) -> None:
+        self._uplink = None
+
+    def add_keeper_report(self, keeper: Keeper, report: KeeperReport) -> None:
+        self._open.keepers[keeper] = report.seq
+        self._open.ended += report.ended
+        self._started += [
+            Started(s.job, s.group, s.attempt, s.index, s.started_ms, s.segment, s.record) for s in report.started
+        ]
+        self._schedule()
+
+    def add_returned(self, returned: Returned) -> None:
+        self._returned.append(returned)
+        self._schedule()
+
+    def add_lost(self, lost: Lost) -> None:
+        self._open.lost.append(lost)
+        self._schedule()
+
+    def acknowledge(self, seq: int) -> Unacknowledged:
+        """The manager has committed up to `seq`: returns what need not be kept any longer."""
+        done = Unacknowledged()
+        while self._sent and self._sent[0].seq <= seq:
+            done.absorb(self._sent.popleft())
+        if not self._sent and not self._is_open():
+            self._empty.set()
+        return done
+
+    async def emptied(self) -> None:
+        """Until everything is acknowledged."""
+        await self._empty.wait()
+
+    def _is_open(self) -> bool:
+        return bool(self._open.keepers or self._open.lost or self._started or self._returned)
+
+    def _schedule(self) -> None:
+        self._empty.clear()
+        if not self._scheduled and self._uplink is not None:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._scheduled = False
+        if self._uplink is None or not self._is_open():
+            return
+        part, self._open = self._open, Unacknowledged()
+        started, self._started = self._started, []
+        returned, self._returned = self._returned, []
+        self._keep(part)
+        self._uplink.send(Report(part.seq, part.ended, started, returned, part.lost))
+
+    def _keep(self, part: Unacknowledged) -> None:
+        self._seq += 1
+        part.seq = self._seq
+        self._sent.append(part)
+        self._empty.clear()

@@ -1,0 +1,133 @@
+"""What a worker and a keeper say to each other over the keeper's Unix socket (`HOME/keepers/N.sock`).
+
+One JSON array a line, UTF-8, the first item is the verb. Times are milliseconds since 1970. Version 1:
+
+    worker to keeper
+    ["attach", version]                     I am your worker now. Answered by all reports that are not acknowledged,
+                                            then "state"; the keeper forgets its specs.
+    ["spec", id, {fields of TaskSpec}]      For later runs.
+    ["forget", id]                          That spec is not needed any longer.
+    ["run", [Order, ...]]                   Queue these ranges, each as the array of `model.messages.Order`; the `spec`
+                                            of an order is the id of a spec sent before.
+    ["take", request, kind, what]           Give back what has not started: kind "tail" and how many, "reservations" and
+                                            a list, or "range" and [job, group, first, last]. Answered by "taken".
+    ["stop", job, group, first, last, grace_s]   End the running task if it is one of these.
+    ["ack", seq]                            Reports up to `seq` are committed.
+    ["end"]                                 Kill the running task, leave nothing behind, end.
+
+    keeper to worker
+    ["state", version, number, pid, segment, running, [Order, ...]]    What is queued; `running` is null or
+                                            [Order, index, started_ms, segment, record, pid].
+    ["report", seq, [Ended, ...], [started, ...], segment]    Kept, and repeated at every attach until
+                                            acknowledged. `started` is the array of `model.messages.Started` and
+                                            the process id; `segment` is the log segment in use.
+    ["taken", request, [[job, group, attempt, first, last], ...]]
+
+A keeper takes one worker at a time, the newest. It goes on without one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Ended, Order
+from shunter.worker.keeping.wire import VERSION
+
+
+class KeeperStarted(msgspec.Struct, array_like=True, gc=False):
+    job: int
+    group: int
+    attempt: int
+    index: int
+    started_ms: int
+    segment: int
+    record: int
+    pid: int
+
+
+class KeeperRunning(msgspec.Struct, array_like=True):
+    order: Order
+    index: int
+    started_ms: int
+    segment: int
+    record: int
+    pid: int
+
+
+class TakenRange(msgspec.Struct, array_like=True, gc=False):
+    job: int
+    group: int
+    attempt: int
+    first: int
+    last: int
+
+
+class KeeperState(msgspec.Struct, array_like=True, tag="state"):
+    version: int
+    number: int
+    pid: int
+    segment: int
+    running: KeeperRunning | None
+    queue: list[Order]
+
+
+class KeeperReport(msgspec.Struct, array_like=True, tag="report"):
+    seq: int
+    ended: list[Ended]
+    started: list[KeeperStarted]
+    segment: int
+
+
+class Taken(msgspec.Struct, array_like=True, tag="taken"):
+    request: int
+    ranges: list[TakenRange]
+
+
+KeeperMessage = KeeperState | KeeperReport | Taken
+
+_decoder: msgspec.json.Decoder[KeeperMessage] = msgspec.json.Decoder(KeeperMessage)
+_encoder = msgspec.json.Encoder()
+
+
+def decode(line: bytes | bytearray) -> KeeperMessage:
+    """Raises msgspec.MsgspecError."""
+    return _decoder.decode(line)
+
+
+def attach() -> bytes:
+    return _line(["attach", VERSION])
+
+
+def spec(id: int, task: TaskSpec) -> bytes:
+    return _line(["spec", id, task])
+
+
+def forget(id: int) -> bytes:
+    return _line(["forget", id])
+
+
+def run(orders: list[Order]) -> bytes:
+    return _line(["run", orders])
+
+
+def take(request: int, kind: str, what: Any) -> bytes:
+    return _line(["take", request, kind, what])
+
+
+def stop(job: int, group: int, first: int, last: int, grace_s: float) -> bytes:
+    return _line(["stop", job, group, first, last, grace_s])
+
+
+def acknowledge(seq: int) -> bytes:
+    return _line(["ack", seq])
+
+
+def end() -> bytes:
+    return _line(["end"])
+
+
+def _line(message: list[Any]) -> bytes:
+    return _encoder.encode(message) + b"\n"

@@ -1,0 +1,26 @@
+"""What can be set about a worker, with every limit that it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    home: Path
+    name: str
+    capacity: Mapping[str, int] = field(default_factory=dict)  # resource -> inner amount, over what the machine shows
+    labels: Mapping[str, str] = field(default_factory=dict)
+    datacenter: str = "dc1"
+    address: str = ""
+    warm_keepers: int = 2  # started before there is work, and kept when there is none
+    keepers_max: int = 2000
+    keepers_starting_max: int = 4  # at once: each start takes a few hundredths of a second of a core
+    keeper_idle_max_s: float = 60.0  # beyond the warm ones
+    cgroups: bool = True  # False: rlimits, whatever the machine offers
+    log_age_max_s: float = 14 * 86400.0
+    log_total_max_bytes: int = 8 * 2**30
+    log_sweep_s: float = 300.0
+    shutdown_ack_max_s: float = 5.0  # how long to wait for the manager before the keepers are ended
