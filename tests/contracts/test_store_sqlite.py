@@ -132,6 +132,23 @@ async def test_the_files_are_for_their_owner_only(tmp_path: Path) -> None:
     await store.close()
 
 
+async def test_a_second_store_in_this_process_leaves_the_locks_of_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    first, second = SqliteStore(path), SqliteStore(path)
+    await first.open()
+    epoch = await first.begin_epoch()
+    await second.open()
+    # Another process that believes itself alone with the file would remove the log that the first still writes to.
+    visit = (
+        f"import sqlite3; c = sqlite3.connect({str(path)!r}); c.execute('SELECT * FROM rounds').fetchall(); c.close()"
+    )
+    subprocess.run([sys.executable, "-c", visit], check=True)
+    await write(first, epoch, 1)
+    assert (tmp_path / "store.db-wal").exists()
+    await first.close()
+    await second.close()
+
+
 async def test_closing_leaves_one_file_and_opening_again_works(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "store.db")
     await store.open()

@@ -15,7 +15,7 @@ from shunter.adapters.sqlite.store import SqliteStore
 from shunter.ports.store import Commit, FinishedJob, FinishedTasks, Retention, Snapshot
 
 NOTHING = Retention(finished_age_s=0, finished_max=0, rounds_age_s=0, rounds_max=0)
-CHUNK_BYTES = 300_000
+CHUNK_BYTES = 100_000
 CHUNKS_PER_SLICE = retention.BYTES_PER_SLICE_MAX // CHUNK_BYTES
 
 

@@ -59,5 +59,5 @@ class Checkpoints:
 
 def _checkpoint(connection: sqlite3.Connection) -> bool:
     """Copy what can be copied without waiting for anyone; says whether that was all."""
-    _, logged, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-    return bool(logged == copied)
+    is_busy, logged, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return not is_busy and bool(logged == copied)

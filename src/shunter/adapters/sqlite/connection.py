@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from shunter.model.errors import StoreFailed
@@ -17,10 +17,15 @@ CACHED_STATEMENTS_MAX = 256
 
 
 def create_file(path: Path) -> None:
-    """Make the file and its folder, for our user's eyes only; the files that SQLite puts beside it inherit the mode."""
+    """Make the file and its folder, for our user's eyes only; the files that SQLite puts beside it inherit the mode.
+
+    A file that is there must not be opened here: closing it again would drop every lock that this process has on it,
+    and another process could then remove the log under a store that is open.
+    """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
         path.chmod(0o600)
     except OSError as error:
         raise StoreFailed(f"store {path}: it cannot be created ({error.strerror})") from error

@@ -16,11 +16,11 @@ import msgspec
 from shunter.adapters.sqlite.rounds import read_last_version, writing
 from shunter.ports.store import FinishedName, Retention
 
-JOBS_PER_SLICE_MAX = 200
-ROUNDS_PER_SLICE_MAX = 1000
-BYTES_PER_SLICE_MAX = 2 * 2**20
+JOBS_PER_SLICE_MAX = 100
+ROUNDS_PER_SLICE_MAX = 500
+BYTES_PER_SLICE_MAX = 512 * 1024
 FREE_PAGES_KEPT = 1024  # room for what comes next, so that a file in balance neither grows nor shrinks
-FREED_PAGES_PER_SLICE_MAX = 256
+FREED_PAGES_PER_SLICE_MAX = 128
 
 
 @dataclass(frozen=True, slots=True)

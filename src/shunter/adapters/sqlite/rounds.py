@@ -73,8 +73,8 @@ def drop_stale_part(connection: sqlite3.Connection, epoch: int) -> bool:
     """Drop one part of an earlier save; says whether there was one."""
     with writing(connection, epoch):
         dropped = connection.execute(
-            "DELETE FROM snapshot_parts WHERE (save, part) IN"
-            " (SELECT save, part FROM snapshot_parts WHERE save < (SELECT save FROM snapshot) LIMIT 1)"
+            "DELETE FROM snapshot_parts WHERE id IN"
+            " (SELECT id FROM snapshot_parts WHERE save < (SELECT save FROM snapshot) LIMIT 1)"
         )
         return dropped.rowcount > 0
 

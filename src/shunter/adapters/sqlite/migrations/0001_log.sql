@@ -25,11 +25,12 @@ CREATE TABLE snapshot (
 );
 
 CREATE TABLE snapshot_parts (
+    id   INTEGER PRIMARY KEY,
     save INTEGER NOT NULL,
     part INTEGER NOT NULL,
     body BLOB NOT NULL,
-    PRIMARY KEY (save, part)
-) WITHOUT ROWID;
+    UNIQUE (save, part)
+);
 
 -- Retention may have cut every round; then the snapshot tells where the log ends.
 CREATE VIEW log_end AS

@@ -18,14 +18,16 @@ CREATE UNIQUE INDEX jobs_by_name ON jobs (name, namespace, run);
 CREATE INDEX jobs_by_namespace ON jobs (namespace, id, state);
 CREATE INDEX jobs_by_end ON jobs (ended_at, id, namespace, state);
 
+-- Not WITHOUT ROWID: there a search reads the whole body of each row that it compares.
 CREATE TABLE job_tasks (
+    id    INTEGER PRIMARY KEY,
     job   INTEGER NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     grp   INTEGER NOT NULL,
     first INTEGER NOT NULL,
     count INTEGER NOT NULL,
     body  BLOB NOT NULL,
-    PRIMARY KEY (job, grp, first)
-) WITHOUT ROWID;
+    UNIQUE (job, grp, first)
+);
 
 -- Derived from jobs.labels by the triggers below.
 CREATE TABLE job_labels (
