@@ -4,10 +4,10 @@ every function that decides."""
 from __future__ import annotations
 
 import heapq
-import random as random_module
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from random import Random
 from typing import Any
 
 from shunter.engine.changes import Change
@@ -49,7 +49,7 @@ class Round:
     epoch: int
     now_ms: int
     settings: EngineSettings
-    random: random_module.Random
+    random: Random
     timers: Timers
     changes: list[Change] = field(default_factory=list)
     finished: list[FinishedJob] = field(default_factory=list)
