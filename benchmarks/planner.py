@@ -1,29 +1,29 @@
-"""The planner alone, without an engine: placements a second against the bars. `--small` runs in about a second.
+"""The planner alone, without an engine: placements a second.
 
-    python benchmarks/planner.py [--small]
-
-Each figure is the median of three runs, with the least and the greatest beside it.
+Run: python -m benchmarks.planner
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import statistics
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from benchmarks.measure import Bar, Report, read_options, take_turns
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, NodeKind, Nodes, Queued, TaskClass
 
 GI = 2**30
-RUNS = 3
 NODE_SIZES = ((64_000, 256 * GI), (96_000, 384 * GI), (128_000, 512 * GI), (192_000, 768 * GI))
 SEED = 20
+POLICIES = ("e-pvm", "bin-pack", "spread")
+AT_ONCE = Bar(at_least=3_000_000)
+IN_ROUNDS = Bar(at_least=100_000)
+ALONE = Bar(at_least=10_000)
 
 
 @dataclass(frozen=True)
@@ -42,27 +42,19 @@ FULL = Size(nodes=10_000, classes=20, tasks=1_000_000, tasks_a_round=100, lone_n
 SMALL = Size(nodes=500, classes=5, tasks=20_000, tasks_a_round=20, lone_nodes=200, lone_classes=500)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--small", action="store_true", help="small sizes, for which no bar holds")
-    small = parser.parse_args().small
-    size = SMALL if small else FULL
-    passed = True
-    for policy in ("e-pvm", "bin-pack", "spread"):
-        passed &= report(f"{policy}, one plan", lambda policy=policy: at_once(policy, size), 3_000_000)
-    for policy in ("e-pvm", "bin-pack", "spread"):
-        passed &= report(f"{policy}, in rounds", lambda policy=policy: in_rounds(policy, size), 100_000)
-    for policy in ("e-pvm", "bin-pack", "spread"):
-        passed &= report(f"{policy}, every task its own class", lambda policy=policy: alone(policy, size), 10_000)
-    return 0 if passed or small else 1
-
-
-def report(what: str, run: Callable[[], float], bar: int) -> bool:
-    rates = sorted(run() for _ in range(RUNS))
-    median = statistics.median(rates)
-    verdict = "ok" if median >= bar else "BELOW"
-    print(f"{what:38} {median:>12,.0f}/s  ({rates[0]:,.0f} to {rates[-1]:,.0f})  bar {bar:,}/s  {verdict}", flush=True)
-    return median >= bar
+def main() -> None:
+    options = read_options(__doc__)
+    report = Report("planner", options)
+    size = SMALL if options.small else FULL
+    scenes: tuple[tuple[str, Callable[[str, Size], float], Bar], ...] = (
+        (f"{size.tasks:,} tasks of {size.classes} classes on {size.nodes:,} nodes, one plan", at_once, AT_ONCE),
+        (f"the same in rounds of {size.tasks_a_round} tasks a class", in_rounds, IN_ROUNDS),
+        (f"every task a class of its own, {size.lone_nodes:,} nodes", alone, ALONE),
+    )
+    for what, measure, bar in scenes:
+        rates = take_turns({policy: partial(measure, policy, size) for policy in POLICIES}, options.rounds)
+        for policy, rate in rates.items():
+            report.figure(f"{what}, {policy}", "placements/s", rate, bar)
 
 
 def at_once(policy_name: str, size: Size) -> float:
@@ -112,7 +104,7 @@ def make_nodes(count: int) -> Nodes:
         resources=["cpu", "memory", "disk"],
         capacity=capacity,
         reserved=np.zeros((rows, 3), dtype=np.int64),
-        busy=rng.integers(0, 7, rows) * 0.05,
+        busy=rng.integers(0, 7, rows).astype(np.float64) * 0.05,
         tasks=np.zeros(rows, dtype=np.int64),
         eligible=eligible,
         kind=np.zeros(rows, dtype=np.int32),
@@ -156,4 +148,4 @@ def check(decision: Decision, expected: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

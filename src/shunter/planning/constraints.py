@@ -54,12 +54,14 @@ _TOKEN = re.compile(
     r"""\s*(?:(?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"""
     r"""|(?P<sign>==|!=|&&|\|\||<=|>=|[^\sA-Za-z_])|(?P<end>$))"""
 )
+_QUOTE_KEY = "write a key with other characters than letters, digits and _ as node.labels['the-key']"
 _HINTS = {
     "||": "use `in [...]` for alternatives",
     "=": "equality is spelt ==",
     "&": "and is spelt &&",
     "and": "and is spelt &&",
-    "-": "write a key with other characters than letters, digits and _ as node.labels['the-key']",
+    "-": _QUOTE_KEY,
+    ".": _QUOTE_KEY,
     "'": "the text is not closed",
     '"': "the text is not closed",
 }

@@ -47,9 +47,9 @@ class Score:
 # where it raises that cost least. The reference implementation takes Lieb's square ice constant as the base.
 BASE = 8 * math.sqrt(3) / 9
 LOG_BASE = math.log(BASE)
+SHARE_MAX = 1000.0  # beyond it all shares weigh the same: a price must stay finite, for infinite means no candidate
 
 CLASSIC_TASKS_FULL = 4.0  # the reference reckons with this many tasks on a full node
-CLASSIC_SHARE_MAX = 1000.0  # BASE ** share stays finite, for infinite means that a node is no candidate
 
 
 def e_pvm(task_class: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> FloatArray:
@@ -82,14 +82,15 @@ def e_pvm_classic(task_class: TaskClass, ledger: Ledger, rows: Rows, more: More 
     need = task_class.needs.get(MEMORY, 0)
     used = ledger.reserved_with(MEMORY, rows, more * need)
     rise = ledger.by_size(MEMORY, rows, partial(_request_power, need)) * power(used)
-    tasks = np.minimum((ledger.tasks[rows] + more) / CLASSIC_TASKS_FULL, CLASSIC_SHARE_MAX)
+    tasks = (ledger.tasks[rows] + more) / CLASSIC_TASKS_FULL
     cost: FloatArray = rise + 2 * power(tasks) * math.expm1(LOG_BASE / CLASSIC_TASKS_FULL)
     return cost
 
 
 def power(share: FloatArray) -> FloatArray:
     """BASE ** share."""
-    exponent: FloatArray = share * LOG_BASE
+    exponent: FloatArray = np.minimum(share, SHARE_MAX)
+    exponent *= LOG_BASE
     return np.exp(exponent, out=exponent)
 
 

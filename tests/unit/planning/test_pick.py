@@ -1,0 +1,87 @@
+"""Picking alone, with made-up prices: bands, ties, full nodes and the search for the waterline."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shunter.planning.pick import SAMPLE_SIZE, Offer, Picked, _kth_least, pick
+from shunter.planning.scores import More, Shape
+from shunter.planning.view import FloatArray, IntArray
+
+Asked = list[list[float]]  # by row: the prices of its first task, its second, and so on
+
+
+def shaped(prices: list[float], shape: Shape) -> list[float]:
+    return prices if shape is Shape.ANY else sorted(prices, reverse=shape is Shape.FALLING)
+
+
+@pytest.mark.parametrize("shape", Shape)
+@given(
+    st.lists(st.lists(st.integers(-2, 6).map(float), max_size=60), min_size=1, max_size=12),
+    st.integers(1, 150),
+)
+@settings(max_examples=200, deadline=None)
+def test_any_shape_equals_taking_the_least_price_again_and_again(shape: Shape, asked: Asked, count: int) -> None:
+    asked = [shaped(prices, shape) for prices in asked]
+    assert as_dict(pick(offer_of(asked), count, shape)) == take_one_by_one(asked, count)
+
+
+def test_equal_prices_go_to_the_lower_row_until_it_is_full() -> None:
+    asked = [[5.0], [1.0] * 3, [1.0] * 3]
+    for shape in Shape:
+        assert as_dict(pick(offer_of(asked), 4, shape)) == {1: 3, 2: 1}
+
+
+def test_one_deep_node_takes_far_more_than_its_share() -> None:
+    asked = [[float(level) for level in range(1000)], *([[500.0, 501.0]] * 50)]
+    assert as_dict(pick(offer_of(asked), 502, Shape.RISING)) == {0: 501, 1: 1}
+
+
+def test_nothing_is_picked_where_no_node_has_room() -> None:
+    for shape in Shape:
+        assert as_dict(pick(offer_of([[], []]), 3, shape)) == {}
+
+
+@given(st.integers(0, 2**32), st.integers(SAMPLE_SIZE * 2 + 1, SAMPLE_SIZE * 20), st.floats(0, 1))
+@settings(max_examples=50, deadline=None)
+def test_the_kth_least_is_what_sorting_would_find(seed: int, size: int, place: float) -> None:
+    rng = np.random.default_rng(seed)
+    k = int(place * (size - 1))
+    few_values = rng.integers(0, 3, size).astype(np.float64)
+    mostly_closed = np.where(rng.random(size) < 0.9, np.inf, rng.random(size))
+    runs = np.concatenate([np.full(size // 2, np.inf), np.zeros(size - size // 2)])
+    periodic = (np.arange(size) % (size // SAMPLE_SIZE)).astype(np.float64)  # every sample sees a single value
+    for values in (rng.random(size), few_values, mostly_closed, runs, periodic):
+        assert _kth_least(values, k) == np.sort(values)[k]
+
+
+def offer_of(asked: Asked) -> Offer:
+    def price(rows: IntArray, more: More) -> FloatArray:
+        levels = np.broadcast_to(more, np.broadcast_shapes(np.shape(more), rows.shape))
+        owners = np.broadcast_to(rows, levels.shape)
+        found = [
+            asked[row][level] if level < len(asked[row]) else -1000.0  # beyond its room, what is said must not matter
+            for row, level in zip(owners.ravel().tolist(), levels.ravel().tolist(), strict=True)
+        ]
+        return np.array(found).reshape(levels.shape)
+
+    prices = np.array([levels[0] if levels else np.inf for levels in asked])
+    return Offer(prices, price, lambda rows: np.array([len(asked[row]) for row in rows.tolist()], np.int64))
+
+
+def take_one_by_one(asked: Asked, count: int) -> dict[int, int]:
+    counts = dict.fromkeys(range(len(asked)), 0)
+    for _ in range(count):
+        open_rows = [row for row in counts if counts[row] < len(asked[row])]
+        if not open_rows:
+            break
+        counts[min(open_rows, key=lambda row: (asked[row][counts[row]], row))] += 1
+    return {row: taken for row, taken in counts.items() if taken}
+
+
+def as_dict(picked: Picked) -> dict[int, int]:
+    assert len(set(picked.rows.tolist())) == len(picked.rows)
+    return dict(zip(picked.rows.tolist(), picked.counts.tolist(), strict=True))
