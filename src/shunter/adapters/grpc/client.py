@@ -69,13 +69,11 @@ class WorkerClient:
             connect = channel.stream_stream(f"/{SERVICE}/{METHOD}", bytes, bytes)
             call: Call = connect(metadata=self._metadata)  # type: ignore[call-arg]  # the stubs want an iterator
             try:
-                await asyncio.wait_for(call.wait_for_connection(), CONNECT_TIMEOUT_S)
-                self._uplink = StreamUplink(call)
-                if self._stopping.is_set():
-                    self._uplink.close()
-                await conversation.hold(call, self._uplink)
-            except (grpc.aio.AioRpcError, TimeoutError) as error:
-                log.info("manager.unreachable", address=self._address, reason=_reason(error))
+                if await self._connected(call):
+                    self._uplink = StreamUplink(call)
+                    await conversation.hold(call, self._uplink)
+            except grpc.aio.AioRpcError as error:
+                log.info("manager.unreachable", address=self._address, reason=error.details())
             finally:
                 call.cancel()
                 self._uplink = None
@@ -84,6 +82,21 @@ class WorkerClient:
         if conversation.refused is not None and not conversation.refused.retry:
             return self._backoff.refused_delay_s()
         return self._backoff.next_delay_s()
+
+    async def _connected(self, call: Call) -> bool:
+        """Until the manager has taken the stream; False if it does not answer, or this client is stopped first."""
+        connecting = asyncio.create_task(call.wait_for_connection())
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            tasks = {connecting, stopping}
+            await asyncio.wait(tasks, timeout=CONNECT_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+            if connecting.done() and not self._stopping.is_set():
+                await connecting
+                return True
+            return False
+        finally:
+            connecting.cancel()
+            stopping.cancel()
 
     def _channel(self) -> grpc.aio.Channel:
         # A pool of its own: otherwise gRPC's own back-off of an earlier channel would delay this one.
@@ -105,8 +118,8 @@ class Conversation:
     async def hold(self, call: Call, uplink: StreamUplink) -> None:
         reason = "the connection was cancelled"
         reader = asyncio.create_task(self._read(call))
-        self._worker_end.connected(uplink)
         try:
+            self._worker_end.connected(uplink)
             await asyncio.wait({reader, uplink.writer}, return_when=asyncio.FIRST_COMPLETED)
             if not reader.done():
                 # The worker closed its side, so the manager now ends the stream. (An overflow has cancelled it.)
@@ -135,7 +148,10 @@ class Conversation:
             elif isinstance(message, Refused):
                 self.refused = message
                 log.warning("worker.refused", code=message.code, reason=message.reason, retry=message.retry)
-            self._worker_end.received(message)
+            try:
+                self._worker_end.received(message)
+            except Exception:
+                log.exception("message.failed", kind=type(message).__name__)
 
     def _end_of(self, code: grpc.StatusCode, details: str | None) -> str:
         if self.refused is not None:
@@ -152,22 +168,26 @@ class StreamUplink:
         self.writer = asyncio.create_task(self._drain())
 
     def send(self, message: WorkerMessage) -> None:
-        if not self._buffer.closed and not self._buffer.put(encode_worker(message)):
-            log.warning("uplink.full", reason="the manager reads too slowly")
-            self._buffer.abandon()
-            self._call.cancel()
+        if self._buffer.closed:
+            return
+        try:
+            data = encode_worker(message)
+        except Malformed as error:
+            self._give_up(f"a message cannot be written: {error}")
+            return
+        if not self._buffer.put(data):
+            self._give_up("the manager reads too slowly")
 
     def close(self) -> None:
         """Write out what waits, then end this side of the stream."""
         self._buffer.close()
 
+    def _give_up(self, reason: str) -> None:
+        log.error("uplink.dropped", reason=reason)
+        self._buffer.abandon()
+        self._call.cancel()
+
     async def _drain(self) -> None:
         while (data := await self._buffer.take()) is not None:
             await self._call.write(data)
         await self._call.done_writing()
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, grpc.aio.AioRpcError):
-        return f"{error.code().name.lower()}: {error.details()}"
-    return f"no answer within {CONNECT_TIMEOUT_S:.0f} s"
