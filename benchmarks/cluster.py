@@ -34,7 +34,7 @@ class Cluster:
         return found
 
     def processes(self) -> list[psutil.Process]:
-        """Every process of the cluster but tasks: they all carry the home in their environment."""
+        """Every process of the cluster but tasks: they all carry the home, or a folder in it, in their environment."""
         return [process for process in psutil.process_iter() if self._is_ours(process)]
 
     def pss_bytes(self) -> int:
@@ -46,7 +46,8 @@ class Cluster:
 
     def _is_ours(self, process: psutil.Process) -> bool:
         try:
-            return process.pid != os.getpid() and process.environ().get("SHUNTER_HOME") == str(self.home)
+            found = process.environ().get("SHUNTER_HOME")
+            return process.pid != os.getpid() and found is not None and Path(found).is_relative_to(self.home)
         except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
             return False
 
