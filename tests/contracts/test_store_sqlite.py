@@ -115,6 +115,13 @@ async def test_a_file_that_is_no_database_is_refused_with_its_path(tmp_path: Pat
     assert path.read_bytes().startswith(b"this is not")
 
 
+async def test_a_path_that_is_a_folder_is_refused_and_left_alone(tmp_path: Path) -> None:
+    mode = tmp_path.stat().st_mode
+    with pytest.raises(StoreFailed, match="cannot be opened"):
+        await SqliteStore(tmp_path).open()
+    assert tmp_path.stat().st_mode == mode
+
+
 async def test_a_folder_that_cannot_be_made_is_refused_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreFailed, match="cannot be created"):

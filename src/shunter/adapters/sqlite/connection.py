@@ -26,7 +26,8 @@ def create_file(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        path.chmod(0o600)
+        if path.is_file():
+            path.chmod(0o600)
     except OSError as error:
         raise StoreFailed(f"store {path}: it cannot be created ({error.strerror})") from error
 
