@@ -19,11 +19,14 @@ class Kinds:
         self._kinds = kinds
         self._verdicts: dict[Hashable, BoolArray] = {}
 
-    def __len__(self) -> int:
-        return len(self._kinds)
-
     def meet(self, constraint: str) -> BoolArray:
-        return self._ask(constraint, parse_constraint(constraint).holds)
+        """Manifests are refused if a constraint cannot be read. One that another version let in holds nowhere: its
+        tasks wait, and all other tasks are planned."""
+        try:
+            holds = parse_constraint(constraint).holds
+        except ValueError:
+            return np.zeros(len(self._kinds), dtype=np.bool_)
+        return self._ask(constraint, holds)
 
     def lie_in(self, datacenters: tuple[str, ...]) -> BoolArray:
         return self._ask(datacenters, lambda kind: kind.datacenter in datacenters)

@@ -39,7 +39,7 @@ class Nodes:
     eligible: BoolArray  # ready, and not switched off by hand
     kind: NDArray[np.int32]  # index into kinds
     changed: IntArray
-    kinds: list[NodeKind] = field(default_factory=list)
+    kinds: list[NodeKind] = field(default_factory=list)  # only ever appended to
     names: list[str] = field(default_factory=list)
     ineligible_because: dict[int, str] = field(default_factory=dict)  # row -> "down: no heartbeat for 5 s"
     count: int = 1
@@ -51,7 +51,7 @@ class TaskClass:
     """Tasks that a planner cannot tell apart."""
 
     id: int
-    needs: Mapping[str, int]
+    needs: Mapping[str, int]  # inner amounts above zero
     namespace: str
     user: str
     priority: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,8 @@ from hypothesis import strategies as st
 from shunter.planning.pick import SAMPLE_SIZE, Offer, Picked, _kth_least, pick
 from shunter.planning.scores import More, Shape
 from shunter.planning.view import FloatArray, IntArray
+
+SEED = 7
 
 Asked = list[list[float]]  # by row: the prices of its first task, its second, and so on
 
@@ -38,6 +42,15 @@ def test_equal_prices_go_to_the_lower_row_until_it_is_full() -> None:
 def test_one_deep_node_takes_far_more_than_its_share() -> None:
     asked = [[float(level) for level in range(1000)], *([[500.0, 501.0]] * 50)]
     assert as_dict(pick(offer_of(asked), 502, Shape.RISING)) == {0: 501, 1: 1}
+
+
+@pytest.mark.parametrize("shape", Shape)
+def test_ties_among_hundreds_of_nodes_are_broken_by_row(shape: Shape) -> None:
+    rng = random.Random(SEED)
+    for _ in range(10):
+        asked = [shaped([float(rng.randrange(4)) for _ in range(rng.randrange(4))], shape) for _ in range(300)]
+        count = rng.randrange(1, 500)
+        assert as_dict(pick(offer_of(asked), count, shape)) == take_one_by_one(asked, count), f"seed {SEED}"
 
 
 def test_nothing_is_picked_where_no_node_has_room() -> None:

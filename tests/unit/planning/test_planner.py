@@ -70,6 +70,11 @@ def test_a_resource_that_no_node_has_leaves_the_class() -> None:
     assert (decision.placements, [left.count for left in decision.left]) == ([], [3])
 
 
+def test_a_constraint_that_cannot_be_read_holds_back_only_its_own_class() -> None:
+    queued = [Queued(task_class(1, cpu=1, constraints=("nonsense",)), 3, 0), Queued(task_class(2, cpu=1), 3, 0)]
+    assert chosen(Planner(STAGES).decide(one_node().view(queued), 0.0, PLENTY)) == {2: {1: 3}}
+
+
 def test_an_empty_cluster_places_nothing() -> None:
     decision = Planner(STAGES).decide(Cluster().view([Queued(task_class(), 3, 0)]), 0.0, PLENTY)
     assert (decision.placements, [left.count for left in decision.left]) == ([], [3])
