@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 shunter=.venv/bin/shunter
 
 said=$("$shunter" up --detach)
-url=${said##* } # the last word of "the cluster is ready at URL"
+url=$(echo "$said" | sed -n '1s/.* //p') # the last word of "the cluster is ready at URL"
 echo "$said"
 echo "A demo: 200 short tasks."
 "$shunter" run --name demo --count 200 -- /bin/sh -c 'sleep 0.05; echo "task $SHUNTER_TASK_INDEX of $SHUNTER_TASK_COUNT"'
