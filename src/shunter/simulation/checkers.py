@@ -82,13 +82,14 @@ class Checkers:
             require(answer.job_id in self.ledger.jobs, f"job {answer.job_id} was acknowledged and is not committed")
 
     def on_sent(self, engine: Engine, node: int, message: ManagerMessage) -> None:
-        if isinstance(message, Orders):
+        """A leader that was replaced may still say things of the past; workers refuse them by their epoch."""
+        if isinstance(message, Orders) and engine.epoch == self.ledger.epoch:
             require(message.epoch == engine.epoch, f"orders of epoch {message.epoch} in epoch {engine.epoch}")
             for order in message.orders:
                 self._check_order(node, order)
 
     def _check_order(self, node: int, order: Order) -> None:
-        """An order goes out only when the commit that assigns it is durable. A newer leader may have moved on."""
+        """An order goes out only when the commit that assigns it is durable."""
         for index in range(order.first, order.last + 1):
             task = self.ledger.task(order.job, order.group, index)
             where = f"task {order.job}/{index}#{order.attempt}"

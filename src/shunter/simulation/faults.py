@@ -14,7 +14,6 @@ from shunter.simulation.network import DELAY_USUAL_S
 
 if TYPE_CHECKING:
     from shunter.simulation.manager import SimulatedManager
-    from shunter.simulation.network import Connection
     from shunter.simulation.worker import SimulatedWorker
     from shunter.simulation.world import World
 
@@ -67,11 +66,8 @@ class Faults:
 
     async def _manager_crash(self) -> None:
         manager = self._newest()
-        if manager is None:
-            return
-        manager.kill()
-        for connection in self._connections_of(manager):
-            connection.reset("manager gone")
+        if manager is not None:
+            manager.kill()
 
     async def _manager_pause(self) -> None:
         manager = self._newest()
@@ -90,7 +86,7 @@ class Faults:
         await self._lasts(0.1, 3.0)
         if not manager.is_over:
             self._world.start_manager()
-        for connection in self._connections_of(manager):
+        for connection in self._world.network.connections_of(manager):
             await self._lasts(0.0, 1.0)
             connection.reset("manager replaced")
         await self._lasts(0.0, 5.0)
@@ -171,9 +167,6 @@ class Faults:
                 connection.reset("partition")
         for name in names:
             network.heal(name)
-
-    def _connections_of(self, manager: SimulatedManager) -> list[Connection]:
-        return [connection for connection in self._world.network.connections if connection.manager is manager]
 
     # ---- the disk ----
 

@@ -82,6 +82,7 @@ class Ledger:
         self.nodes: dict[int, LedgerNode] = {}
         self.unfinished: dict[tuple[str, str], int] = {}
         self.keys: dict[str, list[int]] = {}
+        self.ended = 0  # attempts that came to an end, of whatever kind
         self.lost_now: list[tuple[int, int, int, int, int]] = []  # job, group, index, attempt, node: in the last round
         self.went_down: set[int] = set()  # nodes, in the last round
         self._last_runs: dict[tuple[str, str], int] = {}
@@ -232,6 +233,7 @@ class Ledger:
             task.successes += 1
             task.succeeded_as = task.attempt
             require(task.successes == 1, f"task {job}/{index} succeeded {task.successes} times")
-        if task.state not in LIVE:
+        if before in LIVE and task.state not in LIVE:
             task.node = 0
+            self.ended += 1
         return task

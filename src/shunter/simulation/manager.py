@@ -26,14 +26,18 @@ from shunter.watcher.watcher import Watcher
 Durable = Callable[["SimulatedManager", Commit], None]
 Sent = Callable[["SimulatedManager", int, ManagerMessage], None]
 Recovered = Callable[["SimulatedManager"], None]
+Over = Callable[["SimulatedManager"], None]
 
 SETTINGS = EngineSettings(inbox_max=200, round_commands_max=20, snapshot_rounds=40, housekeeping_s=20.0)
 WATCHER_SETTINGS = WatcherSettings(return_s=6.0)
 
 
 class SimulatedManager:
-    def __init__(self, number: int, clock: Clock, trace: Trace, chance: random.Random, policy: str) -> None:
+    """`over` is called once, when the process is gone, whatever ended it."""
+
+    def __init__(self, number: int, clock: Clock, trace: Trace, chance: random.Random, policy: str, over: Over) -> None:
         self.number = number
+        self._over = over
         self.gate = Gate()
         self.is_leading = False
         self.is_over = False
@@ -89,15 +93,17 @@ class SimulatedManager:
             await running
         except ShunterError as error:
             self._trace.note("manager.ended", f"{self.name} {error}")
-            self.gate.kill()
         finally:
+            self.gate.kill()
             if running is not None:
                 running.cancel()
             self._end()
 
     def _end(self) -> None:
         self.is_leading = False
-        self.is_over = True
+        if not self.is_over:
+            self.is_over = True
+            self._over(self)
 
 
 class _Overheard:

@@ -43,6 +43,9 @@ class Network:
         self.connections.append(connection)
         return connection
 
+    def connections_of(self, manager: SimulatedManager) -> list[Connection]:
+        return [connection for connection in self.connections if connection.manager is manager]
+
     def partition(self, name: str) -> None:
         self._cut_off.setdefault(name, asyncio.Event())
 

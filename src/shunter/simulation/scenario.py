@@ -12,7 +12,8 @@ from shunter.model.resources import CPU, MEMORY
 from shunter.planning.planner import POLICIES
 
 GI = 2**30
-DURATIONS = ("0", "0", "0.003", "0.02", "0.1", "0.5", "1.5", "4")
+DURATIONS_SHORT = ("0", "0", "0.003", "0.02", "0.1")
+DURATIONS = (*DURATIONS_SHORT, "0.5", "1.5", "4")
 NAMES = ("fetch", "render", "train", "report", "index")
 NAMESPACES = ("default", "default", "film")
 FOREVER_S = 1e6
@@ -116,10 +117,12 @@ def _draw_group(chance: random.Random, name: str) -> GroupSpec:
         needs["gpu"] = chance.choice((1, 2))
     if chance.random() < 0.02:
         needs["unicorns"] = 1
+    task = _draw_task(chance, needs[CPU])
+    is_short = task.env.get("SHUNTER_SIM_DURATION", "1") in DURATIONS_SHORT
     return GroupSpec(
         name,
-        chance.choice((1, 1, 2, 5, 20, 60, 200)),
-        _draw_task(chance, needs[CPU]),
+        chance.choice((1, 1, 2, 5, 20, 60, 200) if is_short else (1, 1, 2, 5, 20)),
+        task,
         needs,
         _draw_restart(chance),
         datacenters=("dc1",) if chance.random() < 0.1 else (),

@@ -40,9 +40,10 @@ class Users:
         )
 
     async def stop_the_endless(self) -> None:
-        """Jobs that would run or wait for ever, and so cannot end by themselves."""
-        for job_id in list(self._world.checkers.acknowledged):
-            job = self._world.checkers.ledger.jobs[job_id]
+        """Jobs that would run or wait for ever, and so cannot end by themselves; also those whose answer got lost."""
+        ledger = self._world.checkers.ledger
+        for job_id in list(ledger.unfinished.values()):
+            job = ledger.jobs[job_id]
             if any(never_ends(spec) for spec in job.specs):
                 await self._stop(job_id, None, now=False)
 

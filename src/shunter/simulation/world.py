@@ -32,7 +32,7 @@ from shunter.simulation.trace import Trace
 from shunter.simulation.users import Users
 from shunter.simulation.worker import SimulatedWorker
 
-QUIET_MAX_S = 900.0  # within which everything must end once faults have stopped
+STUCK_AFTER_S = 90.0  # once faults have stopped, some task must end this often until all have
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +123,13 @@ class World:
         await check_end(self, users)
 
     async def _grow_quiet(self, users: Users) -> None:
-        """No more faults: what cannot end by itself is stopped, and the rest must end in time."""
+        """No more faults: what cannot end by itself is stopped, and the rest must end, one task after another."""
         self.trace.note("quiet")
         stopping = asyncio.create_task(users.stop_the_endless())
-        deadline_s = self.clock.now() + QUIET_MAX_S
-        while not (stopping.done() and is_quiet(self)) and self.clock.now() < deadline_s:
+        ended, progress_s = -1, self.clock.now()
+        while not (stopping.done() and is_quiet(self)) and self.clock.now() < progress_s + STUCK_AFTER_S:
+            if self.checkers.ledger.ended != ended:
+                ended, progress_s = self.checkers.ledger.ended, self.clock.now()
             await self.clock.sleep(1.0)
         stopping.result()
 
@@ -140,7 +142,7 @@ class World:
 
     def start_manager(self) -> None:
         number = len(self.managers) + 1
-        manager = SimulatedManager(number, self.clock, self.trace, self.chance, self.scenario.policy)
+        manager = SimulatedManager(number, self.clock, self.trace, self.chance, self.scenario.policy, self._gone)
         self.managers.append(manager)
         manager.start(self.store, self.disk, self._durable, self._sent, self._recovered)
 
@@ -150,6 +152,10 @@ class World:
         worker = SimulatedWorker(node, self.network, lambda: self.leader)
         self.workers[hello.name] = worker
         return worker
+
+    def _gone(self, manager: SimulatedManager) -> None:
+        for connection in self.network.connections_of(manager):
+            connection.reset("manager gone")
 
     # ---- what the checkers hear ----
 
