@@ -25,7 +25,6 @@ from shunter.ports.clock import Clock
 from shunter.ports.store import Store
 
 PURGE_EVERY_S = 60.0
-READY_MAX_S = 30.0
 log = Log(__name__)
 
 
@@ -70,7 +69,7 @@ class Manager:
         self._server = await serve(build_app(gateway), *self._address)
         await self._place.start(self._engine)
         if options.has_worker or options.simulate_nodes:
-            await asyncio.wait_for(self._first_node(), READY_MAX_S)
+            await self._first_node()
         home.describe({"url": self.url, "pid": os.getpid(), "name": self.name, "workers": self._place.address})
         log.info("manager.ready", url=self.url, version=__version__)
 

@@ -16,9 +16,10 @@ import msgspec
 
 from shunter.app.home import Home
 from shunter.app.options import UpOptions
-from shunter.model.errors import ShunterError
+from shunter.model.errors import ShunterError, Unavailable
 
 ALREADY_RUNNING = "already running"
+START_MAX_S = 60.0
 
 
 class Readiness(msgspec.Struct, omit_defaults=True):
@@ -73,7 +74,10 @@ async def _serve(home: Home, options: UpOptions, tell: Callable[[Readiness], Non
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, manager.ask_to_stop, True)
     loop.add_signal_handler(signal.SIGINT, manager.ask_to_stop, False)
-    await manager.start()
+    try:
+        await asyncio.wait_for(manager.start(), START_MAX_S)
+    except TimeoutError:
+        raise Unavailable(f"nothing was ready within {START_MAX_S:.0f} s") from None
     tell(Readiness(url=manager.url, workers=manager.workers_address))
     leave_running = await manager.wait()
     await manager.stop(leave_running)
