@@ -1,64 +1,75 @@
 """The commands that start and stop clusters: up, down, manager, worker; and version. The work is done by `shunter.app`,
-which is loaded here and nowhere else, because it brings the whole server with it."""
+which is loaded here and nowhere else, and only as far as needed, because it brings the whole server with it."""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from shunter import __version__
-from shunter.cli.options import address, amount, pairs
+from shunter.cli.exits import DONE, JOB_FAILED, WRONG_USE, tell
+from shunter.cli.options import check_address, check_amount, pairs
 from shunter.model.errors import Invalid, Problem
 
+if TYPE_CHECKING:
+    from shunter.app.serve import Readiness
+    from shunter.app.up import Started
+
+Detach = Annotated[bool, typer.Option("--detach", "-d", help="Return when it is ready; it goes on running.")]
 Listen = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="Where the API listens. Default: 127.0.0.1, a free port.")
 ]
-Policy = Annotated[
-    str | None, typer.Option(help="How to choose nodes: e-pvm, bin-pack, spread, round-robin, greedy, ...")
+WorkersListen = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT", help="Where workers of other machines may join.")
 ]
-Store = Annotated[str, typer.Option(help="sqlite keeps everything; memory forgets it at the end.")]
-Cpu = Annotated[str | None, typer.Option(help="Cores that tasks may use, even more than there are. Default: all.")]
-Memory = Annotated[str | None, typer.Option(help="Memory that tasks may use: 4Gi. Default: all.")]
+Insecure = Annotated[bool, typer.Option("--insecure", help="Let other machines reach it although there is no TLS.")]
+Policy = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="How to choose nodes: e-pvm, bin-pack, spread, round-robin, greedy, ..."),
+]
+Store = Annotated[str, typer.Option(metavar="sqlite|memory", help="memory forgets everything at the end.")]
+ClusterName = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster. Default: the machine's.")]
+Cpu = Annotated[
+    str | None, typer.Option(metavar="CORES", help="Cores for tasks; may be more than there are. Default: all.")
+]
+Memory = Annotated[str | None, typer.Option(metavar="AMOUNT", help="Memory for tasks: 4Gi. Default: all.")]
 
 
 def up(
-    detach: Annotated[
-        bool, typer.Option("--detach", "-d", help="Return when it is ready; it goes on running.")
-    ] = False,
+    detach: Detach = False,
     cpu: Cpu = None,
     memory: Memory = None,
     listen: Listen = None,
+    workers_listen: WorkersListen = None,
+    insecure: Insecure = False,
     simulate_nodes: Annotated[
-        int | None, typer.Option(min=1, help="Simulate so many nodes; no task really runs.")
-    ] = None,
-    speed: Annotated[float, typer.Option(min=0.001, help="How fast simulated time passes.")] = 1.0,
+        int, typer.Option(min=0, metavar="N", help="Simulate so many nodes; no task really runs.")
+    ] = 0,
+    speed: Annotated[float, typer.Option(min=0.001, metavar="X", help="How fast simulated time passes.")] = 1.0,
     policy: Policy = None,
     store: Store = "sqlite",
-    name: Annotated[str | None, typer.Option(help="Name of the cluster. Default: the machine's.")] = None,
+    name: ClusterName = None,
 ) -> None:
     """Start a cluster on this machine: a manager and a worker in one process, with all state under SHUNTER_HOME.
 
-    If it runs already, say so.
+    If it runs already, say so. Stopping it loses nothing: the next start goes on where it was.
 
     \b
     shunter up --detach
     shunter up --cpu 2 --listen 127.0.0.1:7070
     shunter up --simulate-nodes 5000 --policy bin-pack
     """
-    _start(
-        "up",
-        detach=detach,
-        cpu_milli=amount("cpu", cpu, "--cpu"),
-        memory_bytes=amount("memory", memory, "--memory"),
-        listen=address(listen, "--listen"),
-        simulate_nodes=simulate_nodes,
-        speed=speed,
-        policy=policy,
-        store=_checked_store(store),
-        name=name,
-    )
+    options = {
+        "cpu": check_amount("cpu", cpu, "--cpu"),
+        "memory": check_amount("memory", memory, "--memory"),
+        "simulate_nodes": simulate_nodes,
+        "speed": speed,
+        **_manager_options(listen, workers_listen, insecure, policy, store, name),
+    }
+    raise typer.Exit(_start(options, detach))
 
 
 def down(
@@ -71,58 +82,62 @@ def down(
     \b
     shunter down
     """
-    _start("down", leave_running=leave_running)
+    from shunter.app.down import stop_cluster
+
+    stopped = stop_cluster(leave_running)
+    print("the cluster has stopped" if stopped else "no cluster is running here")
 
 
 def manager(
+    detach: Detach = False,
     listen: Listen = None,
-    workers_listen: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Where workers join. Default: 127.0.0.1, a free port.")
-    ] = None,
+    workers_listen: WorkersListen = None,
+    insecure: Insecure = False,
     policy: Policy = None,
     store: Store = "sqlite",
-    name: Annotated[str | None, typer.Option(help="Name of the cluster. Default: the machine's.")] = None,
+    name: ClusterName = None,
 ) -> None:
-    """Start a manager alone, in the foreground. Workers join it from this machine or others.
+    """Start a manager alone. Workers join it, from this machine or from others, with the token in
+    SHUNTER_HOME/worker-token.
 
     \b
     shunter manager --listen 127.0.0.1:7070 --workers-listen 127.0.0.1:7071
     """
-    _start(
-        "manager",
-        listen=address(listen, "--listen"),
-        workers_listen=address(workers_listen, "--workers-listen"),
-        policy=policy,
-        store=_checked_store(store),
-        name=name,
-    )
+    options = _manager_options(listen, workers_listen or "127.0.0.1:0", insecure, policy, store, name)
+    raise typer.Exit(_start({**options, "has_worker": False}, detach))
 
 
 def worker(
     manager: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where the manager lets workers join.")],
     token: Annotated[str | None, typer.Option(envvar="SHUNTER_WORKER_TOKEN", help="The workers' token.")] = None,
-    token_file: Annotated[str | None, typer.Option(help="A file that holds it.")] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the node. Default: the machine's.")] = None,
+    token_file: Annotated[str | None, typer.Option(metavar="FILE", help="A file that holds it.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the node. Default: the machine's.")] = None,
     cpu: Cpu = None,
     memory: Memory = None,
-    label: Annotated[list[str] | None, typer.Option(help="A label of the node, KEY=VALUE. May be repeated.")] = None,
-    datacenter: Annotated[str | None, typer.Option(help="Where the machine stands.")] = None,
+    resource: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=N", help="A countable it has: gpu=2. May be repeated.")
+    ] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label of the node. May be repeated.")
+    ] = None,
+    datacenter: Annotated[str | None, typer.Option(metavar="NAME", help="Where the machine stands.")] = None,
 ) -> None:
-    """Start a worker that joins a manager, in the foreground. Its tasks outlive it: a new start finds them again.
+    """Start a worker that joins a manager, in the foreground. Its tasks outlive it: the next start finds them again.
 
     \b
     shunter worker --manager 10.0.0.5:7071 --token-file worker-token --label disk=ssd
     """
-    _start(
-        "worker",
-        manager=address(manager, "--manager"),
-        token=_read_token(token, token_file),
-        name=name,
-        cpu_milli=amount("cpu", cpu, "--cpu"),
-        memory_bytes=amount("memory", memory, "--memory"),
-        labels=pairs(label, "--label"),
-        datacenter=datacenter,
-    )
+    options = {
+        "manager": check_address(manager, "--manager"),
+        "token": _worker_token(token, token_file),
+        "name": name,
+        "cpu": check_amount("cpu", cpu, "--cpu"),
+        "memory": check_amount("memory", memory, "--memory"),
+        "resources": pairs(resource, "--resource"),
+        "labels": pairs(label, "--label"),
+        "datacenter": datacenter,
+    }
+    raise typer.Exit(import_module("shunter.app.worker").run_worker(_json(options)))
 
 
 def version() -> None:
@@ -130,21 +145,68 @@ def version() -> None:
     print(f"shunter {__version__}")
 
 
-def _start(entry: str, /, **options: Any) -> None:
-    """Hand over to `shunter.app.ENTRY.ENTRY(**options)`, which comes to the exit code."""
-    code = getattr(import_module(f"shunter.app.{entry}"), entry)(**options)
-    raise typer.Exit(code or 0)
-
-
-def _checked_store(store: str) -> str:
+def _manager_options(
+    listen: str | None, workers_listen: str | None, insecure: bool, policy: str | None, store: str, name: str | None
+) -> dict[str, Any]:
     if store not in ("sqlite", "memory"):
         raise Invalid([Problem("--store", "is not known", store, "choose sqlite or memory")])
-    return store
+    return {
+        "listen": check_address(listen, "--listen"),
+        "workers_listen": check_address(workers_listen, "--workers-listen"),
+        "insecure": insecure,
+        "policy": policy,
+        "store": store,
+        "name": name,
+    }
 
 
-def _read_token(token: str | None, token_file: str | None) -> str | None:
-    if token is not None or token_file is None:
+def _start(options: dict[str, Any], detach: bool) -> int:
+    if detach:
+        from shunter.app.up import start_in_background
+
+        return _told(start_in_background(_json(options)))
+    import logging
+
+    from shunter.app.options import UpOptions
+    from shunter.app.serve import run
+
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    return run(msgspec.json.decode(_json(options), type=UpOptions), _tell_ready)
+
+
+def _tell_ready(readiness: Readiness) -> None:
+    from shunter.app.home import Home
+    from shunter.app.serve import ALREADY_RUNNING
+    from shunter.app.up import Started, running
+
+    if readiness.error == ALREADY_RUNNING:
+        _told(running(Home.find()))
+    else:
+        _told(Started(readiness.url, readiness.workers, error=readiness.error))
+
+
+def _told(started: Started) -> int:
+    """Tell what came of a start; comes to the exit code."""
+    if started.error:
+        tell(f"error: {started.error}")
+        return WRONG_USE if started.is_rejected else JOB_FAILED
+    print(f"the cluster {'is running already' if started.was_running else 'is ready'} at {started.url}", flush=True)
+    if started.workers:
+        print(f"workers join at {started.workers}", flush=True)
+    return DONE
+
+
+def _json(options: dict[str, Any]) -> bytes:
+    """What was said, for `app.options`; the rest has its defaults there."""
+    return msgspec.json.encode({key: value for key, value in options.items() if value is not None})
+
+
+def _worker_token(token: str | None, token_file: str | None) -> str:
+    if token is not None:
         return token
+    if token_file is None:
+        fix = "give --token-file; the manager keeps the token in SHUNTER_HOME/worker-token"
+        raise Invalid([Problem("--token", "is missing", fix=fix)])
     try:
         with open(token_file) as file:
             return file.read().strip()

@@ -68,25 +68,24 @@ def duration_s(text: str | None, option: str) -> float | None:
         raise Invalid([Problem(option, "is not a duration", text, "write it as 90s, 10m or 1h30m")]) from error
 
 
-def amount(resource: str, text: str | None, option: str) -> int | None:
-    """A quantity in the resource's inner unit, None where none is given. Raises Invalid."""
-    if text is None:
-        return None
-    try:
-        return parse_amount(resource, text)
-    except ValueError as error:
-        fix = "write it as 2 or 500m" if resource == "cpu" else "write it as 512Mi or 4Gi"
-        raise Invalid([Problem(option, str(error), text, fix)]) from error
+def check_amount(resource: str, text: str | None, option: str) -> str | None:
+    """A quantity as it was given. Raises Invalid if it is none."""
+    if text is not None:
+        try:
+            parse_amount(resource, text)
+        except ValueError as error:
+            fix = "write it as 2 or 500m" if resource == "cpu" else "write it as 512Mi or 4Gi"
+            raise Invalid([Problem(option, str(error), text, fix)]) from error
+    return text
 
 
-def address(text: str | None, option: str) -> tuple[str, int] | None:
-    """HOST:PORT in its parts, None where none is given. Raises Invalid."""
-    if text is None:
-        return None
-    host, _, port = text.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > PORT_MAX:
-        raise Invalid([Problem(option, "is not an address", text, "write it as HOST:PORT, 127.0.0.1:7070")])
-    return host.strip("[]"), int(port)
+def check_address(text: str | None, option: str) -> str | None:
+    """HOST:PORT as it was given. Raises Invalid if it is none."""
+    if text is not None:
+        host, _, port = text.rpartition(":")
+        if not host or not (port.isascii() and port.isdigit()) or int(port) > PORT_MAX:
+            raise Invalid([Problem(option, "is not an address", text, "write it as HOST:PORT, 127.0.0.1:7070")])
+    return text
 
 
 def job_and_index(reference: str) -> tuple[str, int | None]:
