@@ -120,7 +120,7 @@ def _pick_one(prices: FloatArray) -> Picked:
 def _cheapest_rows(prices: FloatArray, count: int) -> IntArray:
     """The `count` rows with the least prices, lower rows first among equals, in ascending order of rows.
 
-    No others can be needed: each of these takes a task at its present price before any other row is asked.
+    No others can be needed: each of these takes one task at least before any other row comes cheapest.
     """
     if count < len(prices):
         limit = _kth_least(prices, count - 1)
@@ -140,7 +140,7 @@ def _kth_least(values: FloatArray, k: int) -> float:
     while len(values) > SAMPLE_SIZE * 2:
         sample = np.sort(values[:: len(values) // SAMPLE_SIZE])
         place = k * len(sample) // len(values)
-        low = sample[max(0, place - SAMPLE_MARGIN)] if place > SAMPLE_MARGIN else -math.inf
+        low = sample[place - SAMPLE_MARGIN] if place >= SAMPLE_MARGIN else -math.inf
         high = sample[place + SAMPLE_MARGIN] if place + SAMPLE_MARGIN < len(sample) else math.inf
         for pivot in (low, high):
             if np.count_nonzero(values < pivot) <= k < np.count_nonzero(values <= pivot):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from shunter.planning.view import FloatArray, Nodes, Queued, TaskClass
 from tests.unit.planning.clusters import GI, Chosen, Cluster, SlowGreedy, admits, chosen
 
 ROUNDS = 4
+SEED = 11
 PLENTY = 10**6
 
 
@@ -48,6 +50,23 @@ def test_every_round_equals_the_greedy_that_places_one_task_at_a_time(score: Sco
         assert_sound(expected, queued, cluster.nodes)
         apply_some(rng, cluster, expected, classes)
         disturb(rng, cluster, classes)
+
+
+@pytest.mark.parametrize("name", ["round-robin", "e-pvm", "bin-pack", "spread"])
+def test_thousands_of_nodes_are_filled_as_the_one_at_a_time_heap_would(name: str) -> None:
+    """Large enough that the waterline is looked for in a sample; the heap takes the same prices one by one."""
+    rng = random.Random(SEED)
+    cluster = Cluster()
+    for _ in range(3000):
+        add_random_node(rng, cluster)
+    classes = [TaskClass(id, {"cpu": rng.randrange(50, 900)}, "default", "tester", 50) for id in range(4)]
+    at_once = Planner(Stages(SCORES[name]))
+    one_by_one = Planner(Stages(replace(SCORES[name], shape=Shape.ANY)))
+    for version in range(2):
+        view = cluster.view([Queued(each, rng.randrange(20, 4000), each.id) for each in classes], version)
+        decision = at_once.decide(view, 0.0, PLENTY)
+        assert chosen(decision) == chosen(one_by_one.decide(view, 0.0, PLENTY)), f"seed {SEED}"
+        apply_some(rng, cluster, chosen(decision), classes)
 
 
 def random_cluster(rng: random.Random) -> Cluster:
