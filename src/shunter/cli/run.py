@@ -92,14 +92,13 @@ def _environment(words: Words) -> dict[str, str]:
 def _run_task(client: Client, manifest: Manifest) -> int:
     """The task's output as it comes; comes to its exit code."""
     end, interrupted = follow_submit(client, manifest, "logs", _print_log)
-    if end.exit_code is not None and end.exit_code < SIGNALLED:
-        return end.exit_code
-    view = end.end
+    view, code = end.end, end.exit_code
     assert view is not None
-    if view.reason and view.state != "succeeded":
+    is_its_own = code is not None and code < SIGNALLED and view.reason == f"exit code {code}"
+    if view.reason and view.state != "succeeded" and not interrupted and not is_its_own:
         tell(f"{view.name} {view.state}: {view.reason}")
-    if end.exit_code is not None:
-        return end.exit_code
+    if code:
+        return code
     return DONE if view.state == "succeeded" else INTERRUPTED if interrupted else JOB_FAILED
 
 
