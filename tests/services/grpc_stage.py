@@ -83,9 +83,10 @@ class ScriptedWorker:
     """One connection, message by message. Use as `async with`."""
 
     def __init__(self, address: str, token: str | None = TOKEN) -> None:
-        self._channel = grpc.aio.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
+        self._channel: Any = grpc.aio.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
         metadata = () if token is None else (("authorization", f"Bearer {token}"),)
-        self.call: Any = worker_pb2_grpc.WorkersStub(self._channel).Connect(metadata=metadata)
+        stub = worker_pb2_grpc.WorkersStub(self._channel)  # type: ignore[no-untyped-call]
+        self.call: Any = stub.Connect(metadata=metadata)
 
     async def __aenter__(self) -> ScriptedWorker:
         return self
@@ -102,7 +103,8 @@ class ScriptedWorker:
         """The next message, which must be of that kind."""
         async with asyncio.timeout(PATIENCE_S):
             message = await self.call.read()
-        assert message is not grpc.aio.EOF, f"the stream ended: {await self.call.code()} {await self.call.details()}"
+        ended = message is grpc.aio.EOF  # type: ignore[attr-defined]
+        assert not ended, f"the stream ended: {await self.call.code()} {await self.call.details()}"
         assert message.WhichOneof("message") == wanted, str(message)
         return getattr(message, wanted)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -151,7 +152,7 @@ async def test_a_missing_token_is_unauthorized_too_and_nothing_reaches_the_watch
 
 async def test_bytes_that_are_no_message_are_refused_as_invalid() -> None:
     async with manager() as served, grpc.aio.insecure_channel(served.address) as channel:
-        connect = channel.stream_stream("/shunter.worker.v1.Workers/Connect", bytes, pb.ManagerMessage.FromString)
+        connect: Any = channel.stream_stream("/shunter.worker.v1.Workers/Connect", bytes, pb.ManagerMessage.FromString)
         call = connect(metadata=(("authorization", "Bearer a-worker-token"),))
         await call.write(b"\xff\xff\xff")
         assert (await call.read()).refused.code == "invalid"
