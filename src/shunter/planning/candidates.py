@@ -30,12 +30,12 @@ class Filter:
 
 def feasible(task_class: TaskClass, ledger: Ledger, rows: Rows, filters: Sequence[Filter]) -> BoolArray:
     """The rows that every filter accepts."""
-    accepted = np.ones(ledger.count if isinstance(rows, slice) else len(rows), dtype=np.bool_)
+    accepted: BoolArray | None = None
     for each in filters:
         passing = each.accepts(task_class, ledger, rows)
         if passing is not None:
-            np.logical_and(accepted, passing, out=accepted)
-    return accepted
+            accepted = passing if accepted is None else accepted & passing
+    return np.ones_like(ledger.eligible[rows]) if accepted is None else accepted
 
 
 def is_eligible(_: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray:
@@ -79,7 +79,7 @@ def has_resources(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArra
         if resource not in ledger.column:
             return np.zeros_like(ledger.eligible[rows])
         enough = ledger.free[ledger.column[resource]][rows] >= need
-        fits = enough if fits is None else np.logical_and(fits, enough, out=fits)
+        fits = enough if fits is None else fits & enough
     return fits
 
 

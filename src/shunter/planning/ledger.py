@@ -91,7 +91,7 @@ class Ledger:
         if column not in self._sizes:
             self._sizes[column] = np.unique(self.size[column], return_inverse=True)
         sizes, size_of = self._sizes[column]
-        return function(sizes).take(size_of[rows])
+        return function(sizes).take(size_of[rows], mode="clip")  # nothing to clip; it spares a check of every index
 
     def changed_since(self, seen: int) -> Rows:
         """Rows with a stamp later than `seen`; all of them as a slice where most changed."""
