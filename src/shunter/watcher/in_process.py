@@ -87,7 +87,6 @@ class _Connection:
         """The manager's side ends it: what the worker was sent still arrives, what it sent does not."""
         if self._open:
             self._open = False
-            self._backlog.clear()
             self._loop.call_soon(self._end, reason)
 
     def close_from_worker(self, reason: str) -> None:

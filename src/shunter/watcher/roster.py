@@ -35,8 +35,7 @@ class Roster:
 
     def remove(self, session: WorkerSession) -> None:
         self._sessions.pop(session, None)
-        if self._names.get(session.name) is session:
-            del self._names[session.name]
+        self._names.pop(session.name, None)  # a connection has a name only while it holds it
 
     def claim(self, session: WorkerSession, name: str, boot: str) -> None:
         """From now on this connection is the one of that name."""

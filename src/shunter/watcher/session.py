@@ -24,6 +24,7 @@ from shunter.model.messages import (
 )
 from shunter.model.refusals import Code, refuse, refuse_for
 from shunter.ports.workers import WorkerLink
+from shunter.watcher.receipts import Receipts
 
 log = Log(__name__)
 
@@ -100,6 +101,7 @@ class WorkerSession:
         self.name = ""
         self.boot = ""
         self.node = 0
+        self.receipts = Receipts()
 
     @property
     def reachable(self) -> bool:

@@ -7,6 +7,7 @@ down or back. It keeps nothing on disk: after a restart workers connect by thems
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -41,7 +42,6 @@ from shunter.watcher.events import NodeEvents
 from shunter.watcher.handshakes import Handshakes
 from shunter.watcher.liveness import Liveness
 from shunter.watcher.pace import Pace
-from shunter.watcher.receipts import Receipts
 from shunter.watcher.requests import Requests
 from shunter.watcher.roster import Roster, Watched
 from shunter.watcher.session import WorkerSession
@@ -73,7 +73,7 @@ class Watcher:
         self._liveness = Liveness(clock, self._pace, self._events.say, self._cut)
         self._handshakes = Handshakes(self._settings.handshake_timeout_s)
         self._requests = Requests(clock, self._settings.request_timeout_s, self._settings.requests_max)
-        self._receipts = Receipts()
+        self._numbers = itertools.count(1)  # of inventories and reports, as the engine sees them
         self._duties: list[asyncio.Task[None]] = []
 
     # ---- its life ----
@@ -129,7 +129,7 @@ class Watcher:
         if session is None:
             log.debug("message.dropped", node=node, kind=type(message).__name__)
         elif isinstance(message, Ack):
-            seq = self._receipts.acknowledged(session, message.seq)
+            seq = session.receipts.acknowledged(message.seq)
             if seq is not None:
                 session.link.send(Ack(seq))
         else:
@@ -182,11 +182,13 @@ class Watcher:
         return msgspec.structs.replace(answer, heartbeat_s=self._pace.heartbeat_s)
 
     async def take_inventory(self, session: WorkerSession, inventory: Inventory) -> None:
-        number = self._receipts.number(session, inventory.seq)
+        number = next(self._numbers)
+        session.receipts.note(number, inventory.seq)
         await self._leading().inventory(session.node, msgspec.structs.replace(inventory, seq=number))
 
     async def take_report(self, session: WorkerSession, report: Report) -> None:
-        number = self._receipts.number(session, report.seq)
+        number = next(self._numbers)
+        session.receipts.note(number, report.seq)
         await self._leading().report(session.node, msgspec.structs.replace(report, seq=number))
 
     def take_heartbeat(self, session: WorkerSession, heartbeat: Heartbeat) -> None:
@@ -223,7 +225,6 @@ class Watcher:
         self._roster.remove(session)
         self._handshakes.drop(session)
         self._requests.fail(session, reason)
-        self._receipts.forget(session)
         if watched is not None:
             self._roster.unseat(watched)
             self._liveness.disconnected(watched, reason)

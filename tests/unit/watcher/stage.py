@@ -8,7 +8,6 @@ import random
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from shunter.model.errors import ShunterError
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import (
     PROTOCOL_VERSION,
@@ -45,7 +44,8 @@ def virtual(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 
 class NotingEngine:
-    """The engine as the watcher knows it. `failing` makes the next calls raise; `gate` makes them wait."""
+    """The engine as the watcher knows it. `failing` makes messages raise and `gate` makes them wait; `deaf` makes
+    verdicts raise."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -53,7 +53,8 @@ class NotingEngine:
         self.calls: list[tuple[str, int, Any]] = []
         self.events: list[tuple[float, int, NodeEvent, str]] = []
         self.refusing: Refused | None = None
-        self.failing: ShunterError | Exception | None = None
+        self.failing: Exception | None = None
+        self.deaf: Exception | None = None
         self.gate = asyncio.Event()
         self.gate.set()
 
@@ -73,8 +74,8 @@ class NotingEngine:
         self.calls.append(("heartbeat", node, stats))
 
     async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
-        if self.failing is not None:
-            raise self.failing
+        if self.deaf is not None:
+            raise self.deaf
         self.events.append((self._clock.now(), node, event, reason))
 
     def told(self, node: int) -> list[NodeEvent]:

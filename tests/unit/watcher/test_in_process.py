@@ -7,7 +7,7 @@ import asyncio
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import Goodbye, Inventory, ManagerMessage, Refused, Report, Shutdown, Stop, Welcome
 from shunter.ports.workers import Uplink
-from shunter.watcher.in_process import RECONNECT_S, connect_in_process
+from shunter.watcher.in_process import BACKLOG_MAX, RECONNECT_S, connect_in_process
 from tests.unit.watcher.stage import Stage, hello, virtual
 
 
@@ -139,6 +139,21 @@ async def test_a_worker_that_fails_on_a_message_still_hears_the_next() -> None:
     stage.watcher.send(1, Shutdown(False))
     await stage.settle()
     assert worker.heard[-1] == Shutdown(False)
+
+
+@virtual
+async def test_a_backlog_past_its_limit_costs_the_connection_and_the_inventory_repairs_it() -> None:
+    stage = await Stage().open()
+    worker = ShortWorker()
+    connect_in_process(stage.watcher, worker)
+    await stage.settle()
+    stage.engine.gate.clear()
+    for seq in range(2, BACKLOG_MAX + 4):
+        worker.say(Report(seq))
+    stage.engine.gate.set()
+    await stage.pass_time(RECONNECT_S)
+    assert worker.ends == [f"more than {BACKLOG_MAX} messages of the worker wait"]
+    assert stage.engine.kinds()[-2:] == ["hello", "inventory"]
 
 
 @virtual

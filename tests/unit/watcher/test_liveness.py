@@ -112,6 +112,33 @@ async def test_a_suspect_that_connects_again_is_back_only_after_its_inventory() 
 
 
 @virtual
+async def test_a_suspect_that_is_busy_with_its_inventory_is_not_timed_out() -> None:
+    stage = await Stage().open()
+    first = await stage.join()
+    first.session.closed("worker restarts")
+    again = Puppet(stage, "n1", "b2")
+    await again.say(hello("n1", "b2"))
+    await stage.pass_time(8.0)
+    await again.say(Inventory(1, [], []))
+    await stage.settle()
+    assert TIMED_OUT not in stage.engine.told(first.node)
+    assert again.link.closed_because is None
+
+
+@virtual
+async def test_a_suspect_that_connects_and_breaks_off_again_is_down_at_the_timeout() -> None:
+    stage = await Stage().open()
+    first = await stage.join()
+    first.session.closed("worker crashed")
+    again = Puppet(stage, "n1", "b2")
+    await again.say(hello("n1", "b2"))
+    again.session.closed("worker crashed again")
+    closed_at = stage.clock.now()
+    await stage.pass_time(5.0)
+    assert stage.engine.when(first.node, TIMED_OUT) - closed_at <= 4.0
+
+
+@virtual
 async def test_a_worker_that_says_goodbye_has_left_and_is_not_timed_out_later() -> None:
     stage = await Stage().open()
     worker = await stage.join()
@@ -172,13 +199,37 @@ async def test_a_connection_that_does_not_bring_its_inventory_in_time_is_refused
 
 
 @virtual
+async def test_while_the_engine_takes_its_time_over_a_hello_the_handshake_does_not_run_out() -> None:
+    stage = await Stage(WatcherSettings(handshake_timeout_s=10.0)).open()
+    stage.engine.gate.clear()
+    worker = Puppet(stage, "n1", "b1")
+    saying = asyncio.create_task(worker.say(hello()))
+    await stage.pass_time(60.0)
+    stage.engine.gate.set()
+    await saying
+    assert worker.link.refused is None
+
+
+@virtual
+async def test_a_manager_that_stood_still_does_not_break_off_handshakes() -> None:
+    stage = await Stage(WatcherSettings(handshake_timeout_s=10.0)).open()
+    await stage.pass_time(1.0)
+    link, _ = stage.dial()
+    asyncio.get_running_loop().jump(30.0)  # type: ignore[attr-defined]  # as after SIGSTOP and SIGCONT
+    await stage.pass_time(9.0)
+    assert link.refused is None
+    await stage.pass_time(2.0)
+    assert link.refused is not None
+
+
+@virtual
 async def test_a_verdict_that_the_engine_cannot_take_now_is_told_again_until_it_can() -> None:
     stage = await Stage().open()
     worker = await stage.join()
-    stage.engine.failing = Unavailable("reloading")
+    stage.engine.deaf = Unavailable("reloading")
     await stage.pass_time(5.0)
     assert stage.engine.told(worker.node) == [HEARD]
-    stage.engine.failing = None
+    stage.engine.deaf = None
     await stage.pass_time(1.0)
     assert stage.engine.told(worker.node) == [HEARD, TIMED_OUT]  # only the latest: suspicion is out of date
 
@@ -187,14 +238,16 @@ async def test_a_verdict_that_the_engine_cannot_take_now_is_told_again_until_it_
 async def test_a_verdict_on_a_node_that_connects_meanwhile_is_withdrawn() -> None:
     stage = await Stage().open()
     worker = await stage.join()
-    stage.engine.failing = Unavailable("reloading")
+    stage.engine.deaf = Unavailable("reloading")
     await stage.pass_time(4.0)
-    stage.engine.failing = None
-    again = await stage.join("n1")
-    assert again.node == worker.node
-    again.beat_every(1.0)
+    again = Puppet(stage, "n1", "b1")
+    await again.say(hello())
+    stage.engine.deaf = None
     await stage.pass_time(1.0)
-    assert stage.engine.told(worker.node) == [HEARD, HEARD]
+    await again.say(Inventory(1, [], []))
+    await stage.settle()
+    assert again.node == worker.node
+    assert stage.engine.told(worker.node) == [HEARD, HEARD]  # and not down after it has brought its inventory
 
 
 @virtual
@@ -202,9 +255,9 @@ async def test_a_verdict_that_makes_the_engine_fail_does_not_end_the_watch() -> 
     stage = await Stage().open()
     first, second = await stage.join("n1"), await stage.join("n2")
     second.beat_every(1.0)
-    stage.engine.failing = RuntimeError("a bug")
+    stage.engine.deaf = RuntimeError("a bug")
     await stage.pass_time(5.0)
-    stage.engine.failing = None
+    stage.engine.deaf = None
     second.hush()
     await stage.pass_time(5.0)
     assert stage.engine.told(first.node) == [HEARD]

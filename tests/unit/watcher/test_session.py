@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from shunter.model.errors import Busy, Fenced, Invalid, InvalidMove, Problem, StoreFailed
+from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import (
     Goodbye,
     Heartbeat,
@@ -160,7 +161,9 @@ async def test_messages_of_one_connection_reach_the_engine_in_order() -> None:
 
 
 @virtual
-async def test_a_connection_that_closes_while_the_engine_thinks_about_its_hello_is_not_welcomed() -> None:
+async def test_a_connection_that_closes_while_the_engine_thinks_about_its_hello_is_not_welcomed(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     stage = await Stage().open()
     stage.engine.gate.clear()
     worker = Puppet(stage, "n1", "b1")
@@ -171,6 +174,25 @@ async def test_a_connection_that_closes_while_the_engine_thinks_about_its_hello_
     await saying
     assert (worker.link.sent, stage.watcher.connected) == ([], 0)
     assert (await stage.join("n1", "b2")).session.state is SessionState.LIVE
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+@virtual
+async def test_a_connection_that_closes_while_the_engine_takes_its_inventory_does_not_become_live(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stage = await Stage().open()
+    worker = Puppet(stage, "n1", "b1")
+    await worker.say(hello())
+    stage.engine.gate.clear()
+    saying = asyncio.create_task(worker.say(Inventory(1, [], [])))
+    await stage.settle()
+    worker.session.closed("gone")
+    stage.engine.gate.set()
+    await saying
+    await stage.settle()
+    assert stage.engine.told(1) == [NodeEvent.SILENT]
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 @virtual

@@ -154,6 +154,31 @@ async def test_a_shorter_interval_counts_only_from_the_next_heartbeat_on() -> No
 
 
 @virtual
+async def test_a_node_that_comes_back_is_judged_by_the_interval_of_its_new_welcome() -> None:
+    stage = await Stage().open()
+    first = await stage.join()
+    first.session.closed("gone for a moment")
+    stage.watcher.set_heartbeat(10.0)
+    again = await stage.join()
+    assert again.link.of(Welcome)[0].heartbeat_s == 10.0
+    await stage.pass_time(9.0)
+    assert stage.engine.told(again.node)[-1] is HEARD
+
+
+@virtual
+async def test_nodes_that_are_down_do_not_count_for_the_interval() -> None:
+    stage = await Stage().open()
+    workers = [await stage.join(f"n{number}") for number in range(201)]
+    for worker in workers[50:]:
+        worker.session.closed("rack without power")
+    for worker in workers[:50]:
+        worker.beat_every(1.0)
+    assert stage.watcher.heartbeat_s == 2.0
+    await stage.pass_time(7.0)
+    assert workers[0].link.of(SetHeartbeat) == [SetHeartbeat(2.0), SetHeartbeat(1.0)]
+
+
+@virtual
 async def test_an_interval_out_of_range_is_refused_and_changes_nothing() -> None:
     stage = await Stage().open()
     worker = await stage.join()
@@ -268,7 +293,7 @@ async def test_statistics_are_read_fresh_from_the_worker() -> None:
 
 @virtual
 async def test_a_question_without_an_answer_fails_at_the_timeout_and_a_late_answer_is_ignored() -> None:
-    stage = await Stage(WatcherSettings(request_timeout_s=4.0)).open()
+    stage = await Stage(WatcherSettings(request_timeout_s=4.0, requests_max=1)).open()
     worker = await stage.join()
     worker.beat_every(1.0)
     asked_at = stage.clock.now()
@@ -277,6 +302,8 @@ async def test_a_question_without_an_answer_fails_at_the_timeout_and_a_late_answ
     assert stage.clock.now() - asked_at == pytest.approx(4.0)
     await worker.say(StatsData(worker.link.of(ReadStats)[0].request, MachineStats(1), []))
     assert worker.link.closed_because is None
+    with pytest.raises(Unavailable, match="did not answer"):  # and not Busy: the first question is over
+        await stage.watcher.read_stats(worker.node)
 
 
 @virtual
@@ -368,6 +395,23 @@ async def test_a_reset_keeps_the_interval_of_a_large_cluster() -> None:
 
 
 @virtual
+async def test_after_a_restart_the_interval_is_that_of_the_expected_cluster_at_once() -> None:
+    stage = await Stage().open(expected=tuple(range(1, 402)))
+    assert (await stage.join("n7")).link.of(Welcome)[0].heartbeat_s == 3.0
+
+
+@virtual
+async def test_after_a_reset_the_engine_is_not_told_what_was_true_before_it() -> None:
+    stage = await Stage().open()
+    stage.engine.deaf = Unavailable("the commit failed")
+    worker = await stage.join()
+    stage.watcher.reset("new epoch")
+    stage.engine.deaf = None
+    await stage.pass_time(1.0)
+    assert stage.engine.told(worker.node) == []
+
+
+@virtual
 async def test_before_an_engine_leads_workers_are_told_to_try_again() -> None:
     stage = Stage()
     link, session = stage.dial()
@@ -377,7 +421,10 @@ async def test_before_an_engine_leads_workers_are_told_to_try_again() -> None:
 
 
 @virtual
-async def test_a_watcher_that_stops_ends_every_connection_and_says_no_more_about_nodes() -> None:
+async def test_a_watcher_that_stops_ends_every_connection_and_says_no_more_about_nodes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
     stage = await Stage().open()
     worker = await stage.join()
     greeting, _ = stage.dial()
@@ -388,6 +435,7 @@ async def test_a_watcher_that_stops_ends_every_connection_and_says_no_more_about
     assert [worker.link.refused, greeting.refused, late.refused] == [expected] * 3
     await asyncio.sleep(60.0)
     assert stage.engine.told(worker.node) == [HEARD]
+    assert not any("node.silent" in record.getMessage() for record in caplog.records)
 
 
 @virtual
