@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from shunter.model.errors import Problem, Rejected, ShunterError, Unavailable
+from shunter.model.errors import Rejected, ShunterError, Unavailable
 
 DONE = 0
 JOB_FAILED = 1
@@ -12,7 +12,7 @@ WRONG_USE = 2
 NOT_REACHABLE = 3
 OWN_ERROR = 125
 INTERRUPTED = 130
-BROKEN_PIPE = 141
+BROKEN_PIPE = 1  # what Typer makes of it too
 
 
 def code_of(error: BaseException, own_errors: bool = False) -> int:
@@ -29,7 +29,7 @@ def code_of(error: BaseException, own_errors: bool = False) -> int:
 def complain(error: BaseException) -> bool:
     """Tell an error that was foreseen; False for one that was not."""
     if isinstance(error, ShunterError):
-        tell("\n".join(["error: " + sentence(error), *more_problems(error)]))
+        tell(f"error: {sentences(error)}")
     elif isinstance(error, TimeoutError):
         tell(f"error: {error}")
     else:
@@ -37,18 +37,12 @@ def complain(error: BaseException) -> bool:
     return True
 
 
-def sentence(error: ShunterError) -> str:
-    if len(error.problems) > 1:
-        return f"{len(error.problems)} problems were found:"
-    return problem_sentence(error.problems[0]) if error.problems else error.detail
-
-
-def more_problems(error: ShunterError) -> list[str]:
-    return [f"  {problem_sentence(problem)}" for problem in error.problems] if len(error.problems) > 1 else []
-
-
-def problem_sentence(problem: Problem) -> str:
-    return str(problem)
+def sentences(error: ShunterError) -> str:
+    """The error in one line; several problems in a line each."""
+    if len(error.problems) < 2:
+        return error.detail
+    problems = "\n".join(f"  {problem}" for problem in error.problems)
+    return f"{len(error.problems)} problems were found:\n{problems}"
 
 
 def tell(text: str) -> None:

@@ -132,7 +132,7 @@ def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
         ("labels", _pairs(view.labels)),
         ("attributes", _pairs(view.attributes)),
         ("heard", f"{age(view.heard_at)} ago" if view.heard_at else ""),
-        ("machine", _pairs((stats.machine if stats else view.stats) or {})),
+        ("machine", _measured((stats.machine if stats else view.stats) or {})),
     ]
     print(f"{view.name}, id {view.id}, {view.role}")
     for word, fact in facts:
@@ -153,6 +153,17 @@ def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
             for each in stats.tasks
         )
         print_table(columns, rows)
+
+
+def _measured(machine: dict[str, Any]) -> str:
+    """`cpu_busy=0.35, memory_available=21.2Gi`: what the worker measured, its time left out."""
+    found = []
+    for key, value in machine.items():
+        if key.endswith("_bytes"):
+            found.append(f"{key.removesuffix('_bytes')}={readable('memory', str(value))}")
+        elif not key.endswith("_ms"):
+            found.append(f"{key}={value:.2f}" if isinstance(value, float) else f"{key}={value}")
+    return ", ".join(found)
 
 
 def _pairs(mapping: dict[str, Any]) -> str:

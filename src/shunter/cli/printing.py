@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -65,9 +65,8 @@ def print_document(value: Any, output: Format) -> None:
 
 
 def print_items(items: Iterable[Any], output: Format) -> None:
-    """A list as JSON or YAML, in the shape that REST gives it."""
-    listed = list(items)
-    print_document({"items": listed, "next": None, "total": len(listed)}, output)
+    """A list as JSON or YAML: `{"items": [...]}`."""
+    print_document({"items": list(items)}, output)
 
 
 def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], state_column: int | None = None) -> int:
@@ -128,7 +127,3 @@ def took_s(started_at: str | None, ended_at: str | None) -> float | None:
 def counted(counts: dict[str, int]) -> str:
     """`3 running, 97 queued`."""
     return ", ".join(f"{number:,} {state}" for state, number in counts.items()) or "none"
-
-
-def limited(items: Iterator[Any], limit: int) -> Iterator[Any]:
-    return islice(items, limit) if limit else items

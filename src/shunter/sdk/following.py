@@ -19,6 +19,7 @@ from shunter.sdk.patience import Deadline
 from shunter.sdk.steps import Conversation, Emit, Read, Request
 
 LOG_PIECE_BYTES = 2**20
+RESUMED_AFTER_S = 0.2  # a cluster that ends its streams is about to stop: no hurry
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ def _follow(core: Core, request: Request, mode: str, timeout_s: float | None) ->
         if progress.job is not None:
             request = requests.follow(f"id:{progress.job.id}", progress.job.namespace, mode)
         progress.restart()
-        yield from core.wait_out(Unavailable("the connection ended before the job did"), patience, deadline)
+        yield from core.wait_out(_broken("the connection ended before the job did"), patience, deadline)
 
 
 @dataclass(slots=True)
@@ -168,10 +169,16 @@ def follow_events(core: Core, namespace: str | None, job: str | None, after: str
                     yield Emit(event)
         except ConnectionLost:
             pass
-        yield from core.wait_out(Unavailable("the stream of events ended"), patience, Deadline(core.clock))
+        yield from core.wait_out(_broken("the stream of events ended"), patience, Deadline(core.clock))
 
 
 def _event(message: bytes) -> EventView | None:
     """The event of one server-sent message; comments, which keep the connection alive, hold none."""
     data = [line[5:].lstrip() for line in message.split(b"\n") if line.startswith(b"data:")]
     return decode(b"\n".join(data), EventView) if data else None
+
+
+def _broken(text: str) -> Unavailable:
+    error = Unavailable(text)
+    error.retry_after_s = RESUMED_AFTER_S
+    return error

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import msgspec
 
-Script = Callable[["Asked"], bytes | list[bytes] | None]  # None: close the connection without an answer
+Script = Callable[["Asked"], bytes | Iterable[bytes] | None]  # None: close the connection without an answer
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Asked:
 
 @dataclass
 class ScriptedServer:
-    """`script` is called for every request, in the thread of its connection. A list of bytes is sent piece by piece,
+    """`script` is called for every request, in the thread of its connection. Several pieces are sent one by one,
     and the connection closed after it unless the last piece ends a chunked body."""
 
     script: Script
@@ -60,10 +60,9 @@ class ScriptedServer:
                     answer = self.script(asked)
                     if answer is None:
                         return
-                    pieces = answer if isinstance(answer, list) else [answer]
-                    for piece in pieces:
+                    for piece in [answer] if isinstance(answer, bytes) else answer:
                         connection.sendall(piece)
-                    if isinstance(answer, list) and not answer[-1].endswith(b"0\r\n\r\n"):
+                    if not isinstance(answer, bytes) and not piece.endswith(b"0\r\n\r\n"):
                         return
             except (OSError, ValueError):
                 return  # the client hung up, or the test is over

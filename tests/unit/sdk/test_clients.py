@@ -1,0 +1,168 @@
+"""The two clients: the same names with the same meaning, one blocking, one to be awaited."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shunter
+from shunter.model.views import ClusterInfo, EventView, NodeStatsView, NodeView, SubmittedJob, TaskView, WhyView
+from shunter.sdk import async_client, client
+
+from .scripted_server import Asked, answer, chunks, job_document, lines, serving, whole
+
+TASK = {"name": "render/0", "index": 0, "state": "running", "attempt": 1}
+ATTEMPT = {"name": "render/0#1", "index": 0, "attempt": 1, "state": "running"}
+EVENT = {"id": "5-0", "at": "2026-01-01T00:00:00Z", "type": "job.submitted", "name": "render"}
+WHY = {"name": "render", "state": "pending", "sentence": "it waits", "counts": {}, "reasons": []}
+NODE = {
+    "name": "vm", "id": 1, "state": "ready", "eligible": True, "reason": None, "datacenter": "dc1", "labels": {},
+    "attributes": {}, "capacity": {"cpu": "2"}, "reserved": {}, "tasks": 0,
+}  # fmt: skip
+CLUSTER = {
+    "name": "c", "version": "0.1.0", "state_version": 4, "epoch": 1, "policy": "e-pvm", "nodes": {}, "jobs": {},
+    "started_at": "2026-01-01T00:00:00Z", "simulated": False, "tasks": {}, "capacity": {}, "reserved": {},
+}  # fmt: skip
+ENDED = job_document(state="succeeded", counts={"succeeded": 1})
+SUBMITTED = {"name": "render", "namespace": "default", "id": 7, "run": 1, "created": True}
+
+
+def page(*items: object) -> bytes:
+    return answer(200, {"items": list(items), "next": None, "total": len(items)})
+
+
+ANSWERS: dict[tuple[str, str], bytes | list[bytes]] = {
+    ("POST", "/jobs"): answer(201, job_document()),
+    ("POST", "/jobs?follow"): chunks(201, lines({"job": job_document()}), lines({"end": ENDED, "exit_code": 0})),
+    ("POST", "/bulk/jobs"): answer(201, {"items": [SUBMITTED]}),
+    ("POST", "/cluster/down"): answer(202, {"status": "stopping"}),
+    ("GET", "/cluster"): answer(200, CLUSTER),
+    ("GET", "/jobs"): page(job_document("a"), job_document("b")),
+    ("GET", "/jobs/render"): answer(200, job_document()),
+    ("GET", "/jobs/id:7"): answer(200, job_document(state="running")),
+    ("DELETE", "/jobs/id:7"): whole(204, b""),
+    ("DELETE", "/jobs/id:7/tasks/2"): whole(204, b""),
+    ("GET", "/jobs/render/runs"): page(job_document(run=2), job_document(run=1)),
+    ("GET", "/jobs/id:7/follow"): chunks(200, lines({"job": job_document()}), lines({"end": ENDED, "exit_code": 0})),
+    ("GET", "/jobs/id:7/tasks"): page(TASK),
+    ("GET", "/jobs/id:7/tasks/0"): answer(200, TASK),
+    ("GET", "/jobs/id:7/tasks/0/attempts"): page(ATTEMPT),
+    ("GET", "/jobs/id:7/tasks/0/logs"): whole(200, b"hello\n"),
+    ("GET", "/jobs/id:7/tasks/0/logs?follow"): chunks(200, b"hel", b"lo\n"),
+    ("GET", "/jobs/id:7/why"): answer(200, WHY),
+    ("GET", "/jobs/render/why"): answer(200, WHY),
+    ("GET", "/nodes"): page(NODE),
+    ("GET", "/nodes/vm"): answer(200, NODE),
+    ("PATCH", "/nodes/vm"): answer(200, NODE | {"labels": {"disk": "ssd"}}),
+    ("GET", "/nodes/vm/stats"): answer(200, {"name": "vm", "at": "2026-01-01T00:00:00Z", "machine": {}, "tasks": []}),
+    ("GET", "/events"): page(EVENT),
+}
+
+
+def script(asked: Asked) -> bytes | list[bytes]:
+    path, _, query = asked.path.removeprefix("/api/v1").partition("?")
+    return ANSWERS[asked.method, f"{path}?follow" if "follow=" in query else path]
+
+
+def public(kind: type) -> dict[str, Any]:
+    return {name: member for name, member in vars(kind).items() if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("kind", ["Client", "Job"])
+def test_both_clients_have_the_same_names_and_parameters(kind: str) -> None:
+    ours, theirs = public(getattr(client, kind)), public(getattr(async_client, kind))
+    assert ours.keys() == theirs.keys()
+    for name, member in ours.items():
+        if callable(member):
+            assert inspect.signature(member).parameters == inspect.signature(theirs[name]).parameters, name
+            assert member.__doc__ == theirs[name].__doc__, name
+
+
+def test_both_connect_alike() -> None:
+    assert inspect.signature(client.connect).parameters == inspect.signature(async_client.connect).parameters
+
+
+def test_the_blocking_client_has_a_typed_answer_to_every_question() -> None:
+    with serving(script) as server, shunter.connect(server.url, "t") as c:
+        job = c.run(["/bin/true"], count=2)
+        assert (job.name, job.state, job.counts) == ("render", "pending", {"queued": 1})
+        assert job.created and not job.ended
+        assert c.run_to_end(["/bin/true"]).exit_code == 0
+        assert c.submit({"kind": "Job"}).name == "render"
+        assert isinstance(c.submit_many([{}])[0], SubmittedJob)
+        assert [line.end is not None for line in c.submit_and_follow({})] == [False, True]
+        assert [each.name for each in c.jobs(states=["running"], labels={"a": "b"})] == ["a", "b"]
+        assert [each.view.run for each in c.runs("render")] == [2, 1]
+        assert isinstance(c.why("render"), WhyView) and isinstance(c.cluster(), ClusterInfo)
+        assert isinstance(c.nodes()[0], NodeView) and isinstance(c.node("vm"), NodeView)
+        assert c.label_node("vm", {"disk": "ssd"}).labels == {"disk": "ssd"}
+        assert isinstance(c.node_stats("vm"), NodeStatsView)
+        assert [type(event) for event in c.events(after="4")] == [EventView]
+        c.down(leave_running=True)
+
+        assert c.job("render").refresh().state == "running"
+        assert job.wait(timeout=20).state == "succeeded" and job.exit_code == 0 and job.ended
+        assert [line.end is not None for line in job.follow()] == [False, True]
+        assert [type(task) for task in job.tasks(states=["running"])] == [TaskView]
+        assert job.task(0).name == "render/0" and job.attempts(0)[0].attempt == 1
+        assert job.logs() == b"".join(job.logs(follow=True)) == b"hello\n"
+        assert job.why().sentence == "it waits"
+        job.stop()
+        job.stop(index=2, now=True)
+    assert [asked.path for asked in server.asked[-2:]] == [
+        "/api/v1/jobs/id:7?namespace=default",
+        "/api/v1/jobs/id:7/tasks/2?namespace=default&now=true",
+    ]
+
+
+async def test_the_async_client_has_a_typed_answer_to_every_question() -> None:
+    with serving(script) as server:
+        async with shunter.aio.connect(server.url, "t") as c:
+            job = await c.run(["/bin/true"], count=2)
+            assert (job.name, job.state, job.created, job.ended) == ("render", "pending", True, False)
+            assert (await c.run_to_end(["/bin/true"])).exit_code == 0
+            assert (await c.submit({"kind": "Job"})).name == "render"
+            assert isinstance((await c.submit_many([{}]))[0], SubmittedJob)
+            assert [line.end is not None async for line in c.submit_and_follow({})] == [False, True]
+            assert [each.name async for each in c.jobs(states=["running"])] == ["a", "b"]
+            assert [each.view.run async for each in c.runs("render")] == [2, 1]
+            assert isinstance(await c.why("render"), WhyView) and isinstance(await c.cluster(), ClusterInfo)
+            assert isinstance((await c.nodes())[0], NodeView) and isinstance(await c.node("vm"), NodeView)
+            assert (await c.label_node("vm", {"disk": "ssd"})).labels == {"disk": "ssd"}
+            assert isinstance(await c.node_stats("vm"), NodeStatsView)
+            assert [type(event) async for event in c.events(after="4")] == [EventView]
+            await c.down(leave_running=True)
+
+            assert (await (await c.job("render")).refresh()).state == "running"
+            assert (await job.wait(timeout=20)).state == "succeeded" and job.ended
+            assert [line.end is not None async for line in job.follow()] == [False, True]
+            assert [type(task) async for task in job.tasks()] == [TaskView]
+            assert (await job.task(0)).name == "render/0" and (await job.attempts(0))[0].attempt == 1
+            assert await job.logs() == b"hello\n"
+            assert b"".join([piece async for piece in job.logs(follow=True)]) == b"hello\n"
+            assert (await job.why()).sentence == "it waits"
+            await job.stop()
+            await job.stop(index=2, now=True)
+
+
+def test_where_no_cluster_runs_the_error_says_how_to_start_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SHUNTER_URL", raising=False)
+    monkeypatch.setenv("SHUNTER_HOME", str(tmp_path))
+    with pytest.raises(shunter.NotReachable, match="shunter up --detach"):
+        shunter.connect()
+
+
+def test_the_package_offers_its_names_and_no_others() -> None:
+    for name in ("connect", "aio", "errors", "Client", "Job", "Rejected", "NotFound", "Busy", "NotReachable"):
+        assert name in dir(shunter) and getattr(shunter, name) is not None
+    with pytest.raises(AttributeError, match="nonsense"):
+        shunter.nonsense  # noqa: B018
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert shunter.__version__ == project["version"]

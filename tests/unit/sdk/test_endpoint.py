@@ -1,0 +1,94 @@
+"""Where a client looks for its cluster."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shunter.sdk.endpoint import finder, home_folder, parse_url
+from shunter.sdk.errors import Invalid, NotReachable
+
+
+def write_cluster(home: Path, port: int, token: str = "secret") -> None:
+    home.mkdir(exist_ok=True)
+    (home / "cluster.json").write_text(json.dumps({"url": f"http://127.0.0.1:{port}", "pid": 1, "name": "n"}))
+    (home / "token").write_text(token + "\n")
+
+
+def test_the_local_cluster_is_found_in_its_home(tmp_path: Path) -> None:
+    write_cluster(tmp_path, 4711)
+    endpoint = finder(None, None, {"SHUNTER_HOME": str(tmp_path)})()
+    assert (endpoint.url, endpoint.token, endpoint.local) == ("http://127.0.0.1:4711", "secret", True)
+
+
+def test_a_local_cluster_that_moved_is_found_again(tmp_path: Path) -> None:
+    find = finder(None, None, {"SHUNTER_HOME": str(tmp_path)})
+    write_cluster(tmp_path, 1)
+    assert find().port == 1
+    write_cluster(tmp_path, 2)
+    assert find().port == 2
+
+
+@pytest.mark.parametrize("content", [None, "", "{}", "[]", '{"url": '])
+def test_where_no_cluster_runs_the_error_says_how_to_start_one(tmp_path: Path, content: str | None) -> None:
+    if content is not None:
+        (tmp_path / "cluster.json").write_text(content)
+    with pytest.raises(NotReachable, match="shunter up --detach"):
+        finder(None, None, {"SHUNTER_HOME": str(tmp_path)})()
+
+
+def test_the_environment_overrides_the_home_and_arguments_override_both(tmp_path: Path) -> None:
+    write_cluster(tmp_path, 1)
+    environment = {"SHUNTER_HOME": str(tmp_path), "SHUNTER_URL": "http://far:2", "SHUNTER_TOKEN": "theirs"}
+    assert finder(None, None, environment)().url == "http://far:2"
+    assert finder(None, None, environment)().token == "theirs"
+    assert finder("http://near:3", "mine", environment)().url == "http://near:3"
+    assert finder("http://near:3", "mine", environment)().token == "mine"
+
+
+def test_a_token_of_the_environment_is_used_with_the_local_address(tmp_path: Path) -> None:
+    write_cluster(tmp_path, 1)
+    endpoint = finder(None, None, {"SHUNTER_HOME": str(tmp_path), "SHUNTER_TOKEN": "theirs"})()
+    assert (endpoint.port, endpoint.token) == (1, "theirs")
+
+
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({"SHUNTER_HOME": "/a", "XDG_STATE_HOME": "/b"}, Path("/a")),
+        ({"XDG_STATE_HOME": "/b"}, Path("/b/shunter")),
+        ({}, Path.home() / ".local" / "state" / "shunter"),
+    ],
+)
+def test_the_home_follows_the_environment(environment: dict[str, str], folder: Path) -> None:
+    assert home_folder(environment) == folder
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "tls", "prefix"),
+    [
+        ("http://h:1", "h", 1, False, ""),
+        ("h:1", "h", 1, False, ""),
+        ("https://h", "h", 443, True, ""),
+        ("http://[::1]:5/deep/api/v1/", "::1", 5, False, "/deep"),
+    ],
+)
+def test_addresses_are_read(url: str, host: str, port: int, tls: bool, prefix: str) -> None:
+    endpoint = parse_url(url, "")
+    assert (endpoint.host, endpoint.port, endpoint.tls, endpoint.prefix) == (host, port, tls, prefix)
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://h", "http://", "http://h:port", "http://h:99999", "http://h\r\nX: y", "http://h o"]
+)
+def test_what_is_no_address_is_refused(url: str) -> None:
+    with pytest.raises(Invalid, match="HOST:PORT"):
+        parse_url(url, "")
+
+
+@pytest.mark.parametrize("token", ["a\nb", "a b", "ä"])
+def test_a_token_cannot_smuggle_in_headers(token: str) -> None:
+    with pytest.raises(Invalid, match="token"):
+        parse_url("http://h", token)

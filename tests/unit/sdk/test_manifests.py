@@ -1,0 +1,81 @@
+"""Manifests made from the arguments of run, and read from files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shunter.model.manifests import parse_job
+from shunter.sdk.errors import Invalid
+from shunter.sdk.manifests import job_manifest, read_manifest, read_manifests
+
+
+def test_a_command_alone_makes_a_job_that_the_cluster_takes() -> None:
+    manifest = job_manifest(["/usr/bin/Render.sh", "-q"], "abc123", {})
+    assert manifest["metadata"] == {"name": "render-sh-abc123"}
+    assert manifest["spec"] == {"command": ["/usr/bin/Render.sh", "-q"]}
+    assert parse_job(manifest).groups[0].task.command == ("/usr/bin/Render.sh", "-q")
+
+
+def test_every_option_ends_up_where_the_cluster_looks_for_it() -> None:
+    options: dict[str, Any] = {
+        "name": "render", "count": 3, "cpu": "500m", "memory": "1Gi", "disk": None, "resources": {"gpu": 1},
+        "env": {"A": "b"}, "dir": Path("/srv"), "labels": {"team": "film"}, "timeout": "10m", "priority": 70,
+        "restart": "on-failure:5", "datacenters": ["berlin"], "constraints": ["node.labels.disk == 'ssd'"],
+    }  # fmt: skip
+    job = parse_job(job_manifest(["x"], "abc", options))
+    group = job.groups[0]
+    assert (job.name, job.count, job.priority, job.labels) == ("render", 3, 70, {"team": "film"})
+    assert group.needs == {"cpu": 500, "memory": 2**30, "gpu": 1}
+    assert (group.task.env, group.task.dir, group.task.run_timeout_s) == ({"A": "b"}, "/srv", 600.0)
+    assert (group.restart.policy, group.restart.max) == ("on-failure", 5)
+    assert (group.datacenters, group.constraints) == (("berlin",), ("node.labels.disk == 'ssd'",))
+
+
+@pytest.mark.parametrize(
+    ("program", "stem"),
+    [("/bin/true", "true"), ("./.hidden", "hidden"), ("Größe", "gr-e"), ("///", "job"), ("x" * 300, "x" * 40)],
+)
+def test_a_name_is_made_of_the_program_and_is_always_valid(program: str, stem: str) -> None:
+    manifest = job_manifest([program], "abc123", {})
+    assert manifest["metadata"]["name"] == f"{stem}-abc123"
+    parse_job(manifest)
+
+
+@pytest.mark.parametrize("command", [[], "echo hello"])
+def test_a_command_must_be_a_list_of_words(command: Any) -> None:
+    with pytest.raises(Invalid, match="list"):
+        job_manifest(command, "abc", {})
+
+
+def test_a_restart_policy_must_end_in_a_number() -> None:
+    with pytest.raises(Invalid, match="on-failure:5"):
+        job_manifest(["x"], "abc", {"restart": "on-failure:many"})
+
+
+def test_a_file_is_read_with_all_its_documents(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.yaml"
+    path.write_text("kind: Job\n---\nkind: Job\nspec: {count: 2}\n")
+    assert read_manifests(path) == read_manifests(str(path)) == [{"kind": "Job"}, {"kind": "Job", "spec": {"count": 2}}]
+
+
+@pytest.mark.parametrize("text", ["kind: Job\n", '{"kind": "Job"}', " {kind: Job}"])
+def test_text_is_told_from_a_path(text: str) -> None:
+    assert read_manifest(text) == {"kind": "Job"}
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    with pytest.raises(Invalid, match=r"nowhere\.yaml"):
+        read_manifest("nowhere.yaml")
+
+
+def test_one_manifest_is_not_several() -> None:
+    with pytest.raises(Invalid, match="submit_many"):
+        read_manifest("a: 1\n---\na: 2\n")
+
+
+def test_a_document_that_is_no_manifest_is_named() -> None:
+    with pytest.raises(Invalid, match="document 2"):
+        read_manifests("a: 1\n---\n- b\n")
