@@ -200,11 +200,12 @@ async def rounds_that_were_cut_are_not_found(open_store: OpenStore) -> None:
     with pytest.raises(NotFound):
         await store.rounds_after(2, 10)
     assert [round.version for round in await store.rounds_after(3, 10)] == [4, 5]
+    assert await store.first_version() == 4
     await store.purge(epoch, replace(FOREVER, rounds_max=0), now=0.0)
     with pytest.raises(NotFound):
         await store.rounds_after(4, 10)
     assert await store.rounds_after(5, 10) == []
-    assert await store.last_version() == 5
+    assert (await store.first_version(), await store.last_version()) == (6, 5)
     await write(store, epoch, 6)
     assert [round.version for round in await store.rounds_after(5, 10)] == [6]
 

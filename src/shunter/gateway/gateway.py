@@ -191,7 +191,10 @@ class LocalGateway:
         await self._engine.committed()
         position = query.after
         found: list[EventView] = []
-        version = 0 if position is None else position.version - (position.number is not None)
+        if position is None:
+            version = await self._store.first_version() - 1
+        else:
+            version = position.version - (position.number is not None)
         while len(found) <= query.limit:
             rounds = await self._store.rounds_after(version, ROUNDS_PER_READ)
             if not rounds:

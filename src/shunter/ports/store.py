@@ -119,6 +119,10 @@ class Store(Protocol):
         """Committed rounds with a greater version, in order. Raises NotFound if some of them were cut by retention."""
         ...
 
+    async def first_version(self) -> int:
+        """Of the oldest round that is kept; where none is, the next one."""
+        ...
+
     async def last_version(self) -> int: ...
 
     async def commit(self, commit: Commit) -> None:

@@ -98,6 +98,9 @@ class FaultyStore:
         self._disk.maybe_fail(self._disk.fail_before_rate, "read.failed")
         return await self._store.rounds_after(version, limit)
 
+    async def first_version(self) -> int:
+        return await self._store.first_version()
+
     async def last_version(self) -> int:
         return await self._store.last_version()
 

@@ -70,11 +70,14 @@ class MemoryStore:
         return self._snapshot
 
     async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
-        first = self._rounds[0].version if self._rounds else self._last_version() + 1
+        first = await self.first_version()
         if version + 1 < first:
             raise NotFound(f"rounds from version {version + 1} on were cut by retention; start from the snapshot")
         start = version + 1 - first
         return self._rounds[start : start + max(0, limit)]
+
+    async def first_version(self) -> int:
+        return self._rounds[0].version if self._rounds else self._last_version() + 1
 
     async def last_version(self) -> int:
         return self._last_version()

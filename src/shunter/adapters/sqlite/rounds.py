@@ -92,6 +92,12 @@ def read_last_version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
+def read_first_version(connection: sqlite3.Connection) -> int:
+    with reading(connection):
+        (version,) = connection.execute("SELECT min(version) FROM rounds").fetchone()
+        return int(version) if version is not None else read_last_version(connection) + 1
+
+
 def read_rounds_after(connection: sqlite3.Connection, version: int, limit: int) -> list[LoggedRound]:
     with reading(connection):
         rows = connection.execute(

@@ -83,6 +83,9 @@ class SqliteStore:
     async def rounds_after(self, version: int, limit: int) -> list[LoggedRound]:
         return await self._reader.run(rounds.read_rounds_after, version, limit)
 
+    async def first_version(self) -> int:
+        return await self._reader.run(rounds.read_first_version)
+
     async def last_version(self) -> int:
         return await self._reader.run(rounds.read_last_version)
 
