@@ -8,7 +8,8 @@ import pytest
 
 from shunter.model.jobs import TaskSpec
 from shunter.model.messages import Ended, Hello, Order, Orders, Report, Returned, StopRange
-from shunter.simulation.node import SimulatedNode, Wave
+from shunter.simulation.machine import Machine, Wave
+from shunter.simulation.node import SimulatedNode
 from shunter.simulation.outcomes import Outcomes, read_outcome
 
 NOW = 1000.0
@@ -20,11 +21,12 @@ class ByHand:
     """Timers that go off when the test says so."""
 
     def __init__(self) -> None:
-        self.ends: list[tuple[float, SimulatedNode, Wave]] = []
+        self.outcomes = Outcomes()
+        self.ends: list[tuple[float, Machine, Wave]] = []
         self.dirty_nodes: list[SimulatedNode] = []
 
-    def at(self, when: float, node: SimulatedNode, wave: Wave) -> None:
-        self.ends.append((when, node, wave))
+    def at(self, when: float, machine: Machine, wave: Wave) -> None:
+        self.ends.append((when, machine, wave))
 
     def dirty(self, node: SimulatedNode) -> None:
         self.dirty_nodes.append(node)
@@ -43,7 +45,7 @@ def timers() -> ByHand:
 @pytest.fixture
 def node(timers: ByHand) -> SimulatedNode:
     hello = Hello(protocol=1, name="n1", boot="b1", capacity={"cpu": 4000})
-    return SimulatedNode(hello, timers, Outcomes(), random.Random(1))
+    return SimulatedNode(hello, timers, random.Random(1))
 
 
 def orders(spec: TaskSpec, *ranges: tuple[int, int], width: int = 2, attempt: int = 1, epoch: int = 1) -> Orders:
@@ -67,14 +69,14 @@ def test_instant_tasks_end_as_one_run(node: SimulatedNode) -> None:
 
 def test_no_more_than_width_run_at_once_and_the_rest_follows(node: SimulatedNode, timers: ByHand) -> None:
     node.order(orders(ONE_SECOND, (0, 4)), NOW)
-    assert node.running_count() == 2
+    assert node.machine.running_count() == 2
     assert [started.index for started in node.take_report().started] == [0, 1]
     timers.run_until(NOW + 1)
     assert ended_indexes(node.take_report()) == [0, 1]
-    assert node.running_count() == 2
+    assert node.machine.running_count() == 2
     timers.run_until(NOW + 3)
     assert ended_indexes(node.take_report()) == [2, 3, 4]
-    assert not node.lanes
+    assert not node.machine.lanes
 
 
 def test_an_order_that_is_repeated_is_acted_on_once(node: SimulatedNode, timers: ByHand) -> None:
@@ -90,6 +92,33 @@ def test_the_next_attempt_is_another_matter(node: SimulatedNode) -> None:
     node.order(orders(INSTANT, (0, 0)), NOW)
     node.order(orders(INSTANT, (0, 0), attempt=2), NOW)
     assert [run.attempt for run in node.take_report().ended] == [1, 2]
+
+
+def test_a_newer_attempt_ends_the_older_one_and_then_starts(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(ONE_SECOND, (0, 9)), NOW)
+    node.order(orders(ONE_SECOND, (1, 2), attempt=2), NOW + 0.1)  # 1 runs as attempt 1, 2 has not started
+    timers.run_until(NOW + 0.5)
+    report = node.take_report()
+    assert [(run.first, run.attempt, run.how) for run in report.ended] == [(1, 1, "stopped")]
+    assert [(started.index, started.attempt) for started in report.started] == [(0, 1), (1, 1), (3, 1)]
+    timers.run_until(NOW + 9)
+    attempts = {(run.first, run.attempt) for run in node.take_report().ended}
+    assert {(1, 2), (2, 2)} <= attempts
+    assert (2, 1) not in attempts
+
+
+def test_an_older_attempt_than_the_one_at_hand_is_ignored(node: SimulatedNode) -> None:
+    node.order(orders(ONE_SECOND, (0, 0), attempt=2), NOW)
+    node.order(orders(ONE_SECOND, (0, 0), attempt=1), NOW)
+    assert [(held.first, held.attempt) for held in node.take_inventory().held] == [(0, 2)]
+
+
+def test_reports_of_a_connection_are_numbered_from_its_inventory_on(node: SimulatedNode) -> None:
+    node.order(orders(INSTANT, (0, 0)), NOW)
+    node.take_report()
+    assert node.take_inventory().seq == 1
+    node.order(orders(INSTANT, (1, 1)), NOW)
+    assert node.take_report().seq == 2
 
 
 def test_results_are_kept_until_they_are_acknowledged(node: SimulatedNode) -> None:
@@ -121,7 +150,7 @@ def test_a_recall_gives_back_only_what_has_not_started(node: SimulatedNode) -> N
     node.order(orders(ONE_SECOND, (0, 9)), NOW)
     node.recall(1, [3])
     assert node.take_report().returned == [Returned(7, 0, 1, 2, 9)]
-    assert node.running_count() == 2
+    assert node.machine.running_count() == 2
 
 
 def test_a_stop_ends_what_runs_and_returns_the_rest(node: SimulatedNode, timers: ByHand) -> None:
@@ -157,7 +186,7 @@ def test_an_older_epoch_is_refused(node: SimulatedNode) -> None:
 
 def test_a_lost_keeper_takes_its_exit_code_with_it(node: SimulatedNode, timers: ByHand) -> None:
     node.order(orders(ONE_SECOND, (0, 0), (1, 1)), NOW)
-    node.lose(next(iter(node.running)), "keeper gone", NOW)
+    node.machine.lose(next(iter(node.machine.running)), "keeper gone", NOW)
     timers.run_until(NOW + 1)
     inventory = node.take_inventory()
     assert [(lost.first, lost.reason) for lost in inventory.lost] == [(0, "keeper gone")]
@@ -167,7 +196,7 @@ def test_a_lost_keeper_takes_its_exit_code_with_it(node: SimulatedNode, timers: 
 def test_a_lost_machine_forgets_everything(node: SimulatedNode, timers: ByHand) -> None:
     node.order(orders(INSTANT, (0, 0)), NOW)
     node.order(orders(ONE_SECOND, (1, 9)), NOW)
-    node.forget_everything()
+    node.machine.forget_everything()
     timers.run_until(NOW + 9)
     inventory = node.take_inventory()
     assert not inventory.held
@@ -177,10 +206,10 @@ def test_a_lost_machine_forgets_everything(node: SimulatedNode, timers: ByHand) 
 
 def test_a_paused_machine_ends_its_tasks_when_it_wakes(node: SimulatedNode, timers: ByHand) -> None:
     node.order(orders(ONE_SECOND, (0, 0)), NOW)
-    node.freeze()
-    assert node.frozen is not None
-    node.frozen.append(timers.ends.pop()[2])
-    node.thaw(NOW + 60)
+    node.machine.freeze()
+    timers.run_until(NOW + 1)
+    assert not node.take_report().ended
+    node.machine.thaw(NOW + 60)
     assert [run.ended_ms for run in node.take_report().ended] == [[int((NOW + 60) * 1000)]]
 
 

@@ -20,7 +20,8 @@ from shunter.model.messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.audit import audit
 from shunter.simulation.ledger import LIVE, Ledger, require
-from shunter.simulation.node import SimulatedNode, Wave
+from shunter.simulation.machine import Machine, Wave
+from shunter.simulation.node import SimulatedNode
 
 AUDIT_EVERY = 8  # rounds
 
@@ -31,7 +32,7 @@ class Checkers:
         self.shadow = State()  # what replaying the committed rounds gives
         self.checked: Counter[str] = Counter()
         self.acknowledged: dict[int, Submitted] = {}
-        self._machines: dict[str, SimulatedNode] = {}
+        self._machines: dict[str, Machine] = {}
 
     # ---- what the store has ----
 
@@ -102,10 +103,11 @@ class Checkers:
     # ---- what happens on the machines ----
 
     def watch(self, node: SimulatedNode) -> None:
-        self._machines[node.hello.name] = node
-        node.observer = self
+        self._machines[node.hello.name] = node.machine
+        node.machine.observer = _Watch(self, node)
+        node.dropped = self.on_dropped
 
-    def began(self, node: SimulatedNode, wave: Wave) -> None:
+    def on_began(self, node: SimulatedNode, wave: Wave) -> None:
         for index in range(wave.first, wave.last + 1):
             task = self.ledger.task(wave.job, wave.group, index)
             where = f"task {wave.job}/{index}#{wave.attempt} on {node.hello.name}"
@@ -115,10 +117,7 @@ class Checkers:
         self._check_machine(node)
         self.checked["start"] += 1
 
-    def over(self, node: SimulatedNode, wave: Wave) -> None:
-        require(wave.lanes.busy >= 0, f"lanes of {node.hello.name} are less than empty")
-
-    def dropped(self, node: SimulatedNode, result: Ended | Lost) -> None:
+    def on_dropped(self, node: SimulatedNode, result: Ended | Lost) -> None:
         """A worker forgot a result because the manager acknowledged it: the record must have it."""
         last = result.last if isinstance(result, Lost) else result.first + len(result.ended_ms) - 1
         for index in range(result.first, last + 1):
@@ -133,7 +132,7 @@ class Checkers:
         """What really runs fits into the lanes and on the machine, but for attempts that the engine has written off."""
         used: Counter[str] = Counter()
         busy: Counter[int] = Counter()
-        for wave in node.running:
+        for wave in node.machine.running:
             job = self.ledger.jobs[wave.job]
             tasks = job.groups[wave.group][wave.first : wave.last + 1]
             live = sum((t.attempt, t.node) == (wave.attempt, node.id) and t.state in LIVE for t in tasks)
@@ -150,12 +149,15 @@ class Checkers:
     def _check_losses(self) -> None:
         """An attempt is written off only if its node is down, or does not have it."""
         for job, group, index, attempt, node in self.ledger.lost_now:
-            machine = self._machines.get(self.ledger.nodes[node].name)
+            name = self.ledger.nodes[node].name
+            machine = self._machines.get(name)
             if node in self.ledger.went_down or machine is None:
                 continue
-            has_it = any(first <= index <= last for first, last in machine.held(job, group, attempt))
+            has_it = any(
+                held.attempt == attempt and held.first <= index <= held.last for held in machine.held(job, group)
+            )
             where = f"task {job}/{index}#{attempt}"
-            require(not has_it, f"{where} was written off while {machine.hello.name}, which is not down, has it")
+            require(not has_it, f"{where} was written off while {name}, which is not down, has it")
 
     def _check_finished(self, finished: FinishedJob) -> None:
         """History keeps what the record says."""
@@ -169,6 +171,20 @@ class Checkers:
         for number, group in enumerate(job.groups):
             expected = [int(task.state) for task in group]
             require(states.get(number) == expected, f"history has other tasks of job {finished.id} than the record")
+
+
+class _Watch:
+    """One machine's observer."""
+
+    def __init__(self, checkers: Checkers, node: SimulatedNode) -> None:
+        self._checkers = checkers
+        self._node = node
+
+    def began(self, wave: Wave) -> None:
+        self._checkers.on_began(self._node, wave)
+
+    def over(self, wave: Wave) -> None:
+        require(wave.lanes.busy >= 0, f"lanes of {self._node.hello.name} are less than empty")
 
 
 def _difference(replayed: Any, found: Any) -> str:

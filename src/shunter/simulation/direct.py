@@ -87,7 +87,7 @@ class SimulatedWorkers:
         elif isinstance(message, Recall):
             simulated.recall(message.epoch, message.reservations)
         elif isinstance(message, Shutdown) and message.stop_tasks:
-            simulated.lose_all("the cluster stops", now)
+            simulated.shut_down(now)
 
     def reset(self, reason: str) -> None:
         log.info("fleet.reset", reason=reason)
@@ -98,7 +98,9 @@ class SimulatedWorkers:
     async def read_log(self, node: int, segment: int, record: int, stream: str, offset: int, size_max: int) -> LogData:
         simulated = self._find(node)
         line = f"simulated task {record} of job {segment} on {simulated.hello.name}\n" if stream == "stdout" else ""
-        is_running = any(wave.job == segment and wave.first <= record <= wave.last for wave in simulated.running)
+        is_running = any(
+            wave.job == segment and wave.first <= record <= wave.last for wave in simulated.machine.running
+        )
         return LogData(0, line.encode()[offset : offset + size_max], eof=not is_running)
 
     async def read_stats(self, node: int) -> StatsData:

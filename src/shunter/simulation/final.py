@@ -23,11 +23,7 @@ def is_quiet(world: World) -> bool:
     """Every job has ended, and every machine is empty and has been told that its results are safe."""
     if world.leader is None or world.checkers.ledger.unfinished:
         return False
-    return not any(
-        worker.node.running or worker.node.lanes or worker.node.outbox.unacknowledged
-        for worker in world.workers.values()
-        if not worker.is_off
-    )
+    return all(worker.is_off or worker.node.machine.is_idle() for worker in world.workers.values())
 
 
 async def check_end(world: World, users: Users) -> None:
@@ -62,9 +58,9 @@ def _check_machines(world: World) -> None:
     for name, worker in world.workers.items():
         if worker.is_off:
             continue
-        node = worker.node
-        require(not node.running and not node.lanes, f"{name} has tasks of jobs that have ended")
-        require(not node.outbox.unacknowledged, f"{name} has results that nobody acknowledged")
+        machine = worker.node.machine
+        require(not machine.outbox.unacknowledged, f"{name} has results that nobody acknowledged")
+        require(machine.is_idle(), f"{name} has tasks of jobs that have ended")
 
 
 def _check_job(job_id: int, job: LedgerJob, stopped: set[int | None]) -> None:

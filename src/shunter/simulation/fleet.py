@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable
 from shunter.model.messages import Hello
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.ports.clock import Clock
-from shunter.simulation.node import SimulatedNode, Wave
+from shunter.simulation.machine import Machine, Wave
+from shunter.simulation.node import SimulatedNode
 from shunter.simulation.outcomes import Outcomes
 
 Flush = Callable[[list[SimulatedNode]], None]
@@ -27,15 +28,15 @@ class Fleet:
         self._clock = clock
         self._chance = chance
         self._flush = flush
-        self._outcomes = Outcomes()
-        self._ends: list[tuple[float, int, SimulatedNode, Wave]] = []
+        self.outcomes = Outcomes()
+        self._ends: list[tuple[float, int, Machine, Wave]] = []
         self._pushed = 0
         self._dirty: list[SimulatedNode] = []
         self._flush_is_due = False
         self._earlier = asyncio.Event()
 
     def add(self, hello: Hello) -> SimulatedNode:
-        node = SimulatedNode(hello, self, self._outcomes, self._chance)
+        node = SimulatedNode(hello, self, self._chance)
         self.nodes.append(node)
         return node
 
@@ -51,19 +52,16 @@ class Fleet:
         """Everything that is due. A task that follows another starts when that one ended, however late we look."""
         now = self._clock.now()
         while self._ends and self._ends[0][0] <= now:
-            when, _, node, wave = heapq.heappop(self._ends)
-            if node.frozen is not None:
-                node.frozen.append(wave)
-            else:
-                node.finish(wave, when)
+            when, _, machine, wave = heapq.heappop(self._ends)
+            machine.finish(wave, when)
 
     # ---- what nodes ask of the fleet ----
 
-    def at(self, when: float, node: SimulatedNode, wave: Wave) -> None:
+    def at(self, when: float, machine: Machine, wave: Wave) -> None:
         if not self._ends or when < self._ends[0][0]:
             self._earlier.set()
         self._pushed += 1
-        heapq.heappush(self._ends, (when, self._pushed, node, wave))
+        heapq.heappush(self._ends, (when, self._pushed, machine, wave))
 
     def dirty(self, node: SimulatedNode) -> None:
         self._dirty.append(node)

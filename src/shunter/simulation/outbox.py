@@ -32,10 +32,10 @@ class Outbox:
         return report
 
     def take_results(self) -> tuple[int, list[Ended], list[Lost]]:
-        """For an inventory: all results, sent before or not, under one new number. What else is unsent is dropped,
-        because what the worker holds says it."""
+        """For an inventory: all results, sent before or not, as the first report of a connection. What else is unsent
+        is dropped, because what the worker holds says it."""
         self.take_report()
-        self.seq += 1
+        self.seq = 1
         ended = [result for _, results, _ in self.unacknowledged for result in results]
         lost = [loss for _, _, losses in self.unacknowledged for loss in losses]
         self.unacknowledged = deque([(self.seq, ended, lost)] if ended or lost else [])
@@ -52,21 +52,18 @@ class Outbox:
 
     def restart(self) -> None:
         """The worker's process is new; its keepers still have the results, and nothing else."""
-        results = [result for _, results, _ in self.unacknowledged for result in results] + self.ended
-        losses = [loss for _, _, losses in self.unacknowledged for loss in losses] + self.lost
-        self.seq = 0
+        _, ended, lost = self.take_results()
         self.unacknowledged.clear()
-        self._clear_unsent()
-        self.ended, self.lost = results, losses
+        self.ended, self.lost = ended, lost
 
     def results(self, job: int, group: int, attempt: int) -> Iterator[tuple[int, int]]:
-        """Runs of this attempt that are over here, as first and last."""
+        """Runs of this attempt or later ones that are over here, as first and last."""
         for _, results, losses in (*self.unacknowledged, (0, self.ended, self.lost)):
             for result in results:
-                if result.job == job and result.group == group and result.attempt == attempt:
+                if result.job == job and result.group == group and result.attempt >= attempt:
                     yield result.first, result.first + len(result.ended_ms) - 1
             for loss in losses:
-                if loss.job == job and loss.group == group and loss.attempt == attempt:
+                if loss.job == job and loss.group == group and loss.attempt >= attempt:
                     yield loss.first, loss.last
 
     def _clear_unsent(self) -> None:

@@ -80,7 +80,7 @@ class SimulatedWorker:
         elif isinstance(message, SetHeartbeat):
             self._heartbeat_s = message.heartbeat_s
         elif isinstance(message, Shutdown) and message.stop_tasks:
-            node.lose_all("the cluster stops", now)
+            node.shut_down(now)
 
     def disconnected(self, connection: Connection, _reason: str) -> None:
         if connection is self._connection:
@@ -102,14 +102,14 @@ class SimulatedWorker:
 
     def lose_keeper(self, choice: int) -> None:
         """One keeper is killed; its task ends without an exit code."""
-        running = list(self.node.running)
+        running = list(self.node.machine.running)
         if running:
-            self.node.lose(running[choice % len(running)], "keeper gone", self._network.clock.now())
+            self.node.machine.lose(running[choice % len(running)], "keeper gone", self._network.clock.now())
 
     def switch_off(self) -> None:
         """The machine is gone with everything on it; nobody is told."""
         self._is_off = True
-        self.node.forget_everything()
+        self.node.machine.forget_everything()
         self._next_life("machine gone")
 
     def switch_on(self) -> None:
@@ -121,16 +121,16 @@ class SimulatedWorker:
             self._connection.send_up(Goodbye("leaves"))
             self._connection.close("leaves")
         self._is_off = True
-        self.node.forget_everything()
+        self.node.machine.forget_everything()
 
     def pause(self) -> None:
         self.gate.pause()
-        self.node.freeze()
+        self.node.machine.freeze()
 
     def wake(self) -> None:
         self.gate.wake()
-        if self.node.frozen is not None:
-            self.node.thaw(self._network.clock.now())
+        if self.node.machine.frozen is not None:
+            self.node.machine.thaw(self._network.clock.now())
         if self.node.is_dirty:
             self.flush()
 
@@ -138,7 +138,7 @@ class SimulatedWorker:
         self._life += 1
         self.node.hello = msgspec.structs.replace(self.node.hello, boot=f"{self.name}-{self._life}")
         self.node.epoch = 0
-        self.node.outbox.restart()
+        self.node.machine.outbox.restart()
         if self._connection is not None:
             connection, self._connection = self._connection, None
             self._is_welcome = False
