@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from shunter.api.exchange import JSON, Exchange, decode_json
@@ -11,7 +9,7 @@ from shunter.api.references import parse_event_position
 from shunter.api.routing import Context
 from shunter.api.streams import EVENT_STREAM, stream_events
 from shunter.model.views import ClusterInfo, EventPage, NodePage, NodeStatsView, NodeView
-from shunter.ports.gateway import EventQuery
+from shunter.ports.gateway import EventPosition, EventQuery
 
 SMALL_SIZE_MAX = 64 * 2**10
 
@@ -80,6 +78,9 @@ async def list_events(context: Context, exchange: Exchange) -> EventPage | None:
     return await context.gateway.events(exchange.caller, query)
 
 
-def _after(exchange: Exchange) -> Any:
+def _after(exchange: Exchange) -> EventPosition | None:
     last = exchange.header(b"last-event-id")
-    return parse_event_position(last, "header.last-event-id") if last else exchange.query["after"]
+    if last is not None:
+        return parse_event_position(last, "header.last-event-id")
+    after: EventPosition | None = exchange.query["after"]
+    return after

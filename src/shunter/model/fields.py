@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shunter.model.problems import SHOWN_MAX, UNSAID, Problems, nearest
-from shunter.model.resources import parse_amount, parse_duration_s
+from shunter.model.resources import format_amount, parse_amount, parse_duration_s
 
 NO_NUL_PATTERN = r"^[^\u0000]*$"
 QUANTITY_PATTERN = r"^([0-9]{1,12}(\.[0-9]{1,9})?|\.[0-9]{1,9})([numkMGTPE]|[KMGTPE]i)?$"
@@ -178,16 +178,17 @@ def amount(resource: str, minimum: int, maximum: int, *, default: int | None = N
     """A quantity like `500m` or `256Mi`, in the resource's inner unit."""
 
     def read(value: Any, path: str, problems: Problems) -> int:
-        found = -1
+        fault, found = "not a quantity", 0
         try:
             if isinstance(value, str | int | float):
-                found = parse_amount(resource, value)
-        except (ValueError, OverflowError):
-            pass
-        if found < 0:
+                fault, found = "", parse_amount(resource, value)
+        except (ValueError, OverflowError) as error:
+            fault = str(error)
+        if fault.startswith("not"):
             problems.add(path, "must be a quantity", value=value, fix="write it like 2, 500m or 256Mi")
-        elif not minimum <= found <= maximum:
-            problems.add(path, f"must be {minimum:,} to {maximum:,} in its smallest unit", value=value)
+        elif fault or not minimum <= found <= maximum:
+            least, most = format_amount(resource, minimum), format_amount(resource, maximum)
+            problems.add(path, f"must be {least} to {most}", value=value)
         return found
 
     spelled = {"type": "string", "pattern": QUANTITY_PATTERN, "maxLength": SPELLING_SIZE_MAX}

@@ -70,7 +70,7 @@ class FakeGateway:
         self.stopped: list[tuple[JobReference, int | None, bool]] = []
         self.went_down: list[bool] = []
         self.failure: ShunterError | Exception | None = None  # raised by every call
-        self.ends_at_once = False  # jobs, as soon as they are followed
+        self.is_eager = False  # jobs end as soon as they are followed, streams when there is nothing more
         self.streams_open = 0
         self.stream_closed = asyncio.Event()
 
@@ -81,9 +81,9 @@ class FakeGateway:
         self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
     ) -> list[SubmittedJob]:
         self._enter()
+        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self._make_name)
         if key in self.keys:
             return [msgspec.structs.replace(job, created=False) for job in self.keys[key]]
-        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self._make_name)
         submitted = [self._submit(spec, caller) for spec in specs]
         if key is not None:
             self.keys[key] = submitted
@@ -180,7 +180,7 @@ class FakeGateway:
         self._task(job, index)
 
         async def pieces() -> AsyncGenerator[LogPiece, None]:
-            while (piece := await self.pieces.get()) is not None:
+            while not (self.is_eager and self.pieces.empty()) and (piece := await self.pieces.get()) is not None:
                 yield piece
 
         return self._noted(pieces)
@@ -195,7 +195,7 @@ class FakeGateway:
                 yield FollowLine(progress=ProgressView("running", {"running": found.spec.count}))
             if mode == "logs":
                 yield FollowLine(log=LogView("stdout", self.log))
-            if self.ends_at_once:
+            if self.is_eager:
                 self.end(found.view.id)
             await found.ended.wait()
             yield FollowLine(end=found.view, exit_code=0)
@@ -247,7 +247,7 @@ class FakeGateway:
             for past in self.past_events if query.after is not None else ():
                 if _is_behind(past.id, query.after or EventPosition(0)):
                     yield past
-            while True:
+            while not (self.is_eager and self.events_to_come.empty()):
                 yield await self.events_to_come.get()
 
         return self._noted(events)

@@ -34,7 +34,7 @@ async def test_a_followed_submit_is_one_answer_from_commit_to_end(client: Client
 
 
 async def test_following_what_was_there_before_is_not_created(client: Client, gateway: FakeGateway) -> None:
-    gateway.ends_at_once = True
+    gateway.is_eager = True
     headers = AUTHORIZED | {"idempotency-key": "k"}
     body = json.dumps(manifest()).encode()
     for status in (201, 200):
@@ -53,7 +53,7 @@ async def test_following_what_was_there_before_is_not_created(client: Client, ga
 async def test_progress_and_logs_come_between_job_and_end(
     client: Client, gateway: FakeGateway, mode: str, kind: str, value: object
 ) -> None:
-    gateway.ends_at_once = True
+    gateway.is_eager = True
     await client.post("/api/v1/jobs", manifest())
     answer = await client.get(f"/api/v1/jobs/render/follow?mode={mode}")
     lines = [json.loads(line) for line in answer.body.splitlines()]
