@@ -7,6 +7,7 @@ import asyncio
 import grpc
 import pytest
 
+from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S
 from shunter.adapters.grpc.server import WorkerServer
 from shunter.model.errors import Unavailable
 from shunter.model.jobs import TaskSpec
@@ -146,6 +147,14 @@ async def test_what_is_sent_last_before_a_close_still_arrives() -> None:
         served.watcher.send(node, Shutdown(stop_tasks=True))
         await served.watcher.stop("down")
         assert (await worker.hear("shutdown")).stop_tasks
+        assert (await worker.hear("refused")).code == "shutting_down"
+
+
+async def test_a_server_that_stops_ends_its_connections_itself_and_at_once() -> None:
+    async with manager() as served, ScriptedWorker(served.address) as worker:
+        await worker.join()
+        async with asyncio.timeout(FLUSH_TIMEOUT_S):
+            await served.server.stop()
         assert (await worker.hear("refused")).code == "shutting_down"
 
 

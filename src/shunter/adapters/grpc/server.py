@@ -57,6 +57,7 @@ class WorkerServer:
         self._tls = tls
         self._send_buffer_bytes_max = send_buffer_bytes_max
         self._server: grpc.aio.Server | None = None
+        self._links: set[StreamLink] = set()
 
     async def start(self) -> int:
         # Without this two managers could share a port and each would get half of the workers.
@@ -76,6 +77,8 @@ class WorkerServer:
 
     async def stop(self) -> None:
         """Ends every connection that the reception has not ended yet."""
+        for link in list(self._links):
+            link.refuse(Code.SHUTTING_DOWN, "the manager stops")
         if self._server is not None:
             await self._server.stop(FLUSH_TIMEOUT_S)
             self._server = None
@@ -89,6 +92,7 @@ class WorkerServer:
     async def _connect(self, requests: AsyncIterator[bytes], context: Context) -> None:
         """One worker's connection, from its first byte to its end."""
         link = StreamLink(context.write, self._send_buffer_bytes_max)
+        self._links.add(link)
         await context.send_initial_metadata(())
         session = None
         if self._authorized(context):
@@ -106,6 +110,7 @@ class WorkerServer:
             context.set_code(link.status)
             context.set_details(link.reason)
         finally:
+            self._links.discard(link)
             link.close("the connection broke")
             link.writer.cancel()
             reader.cancel()
