@@ -45,6 +45,7 @@ class Fleet:
         self._wanted = 0
         self._ending = False
         self._background: set[asyncio.Task[None]] = set()
+        self._cleaning: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self.keepers: list[Keeper] = []
 
@@ -74,11 +75,15 @@ class Fleet:
             self._starting += 1
             self._spawn(self._start_keeper())
 
-    async def idle(self) -> None:
-        """Until no keeper has anything to run."""
-        while any(keeper.held for keeper in self.keepers):
-            self._changed.clear()
-            await self._changed.wait()
+    async def idle(self, timeout_s: float) -> None:
+        """Until no keeper has anything to run, or the time has passed."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while any(keeper.held for keeper in self.keepers):
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            log.warning("keepers.busy", keepers=sum(keeper.held > 0 for keeper in self.keepers))
 
     def news(self) -> None:
         """Some keeper's load has changed."""
@@ -97,6 +102,7 @@ class Fleet:
         except TimeoutError:
             for keeper in self.keepers:
                 keeper.kill()
+        await asyncio.gather(*self._cleaning)
         remove_groups(self._groups)
 
     async def close(self) -> None:
@@ -122,7 +128,9 @@ class Fleet:
         if not expected:
             log.warning("keeper.died", keeper=keeper.number, pid=keeper.pid, tasks=keeper.held)
         self._owner.keeper_gone(keeper, f"its keeper (process {keeper.pid}) died")
-        self._spawn(self._clean_up(keeper))
+        cleaning = self._spawn(self._clean_up(keeper))
+        self._cleaning.add(cleaning)
+        cleaning.add_done_callback(self._cleaning.discard)
         self._changed.set()
 
     # ---- inside ----
@@ -131,8 +139,7 @@ class Fleet:
         keeper = await self._house.find(number, self)
         if keeper is None:
             log.info("keeper.absent", keeper=number)
-            await clear_lane(self._house.record(number).get("groups", {}), number)
-            self._house.forget(number)
+            await self._house.bury(number)
             return
         state = keeper.ready.result()
         if state.running is not None:
@@ -168,8 +175,7 @@ class Fleet:
 
     async def _clean_up(self, keeper: Keeper) -> None:
         keeper.kill()
-        await clear_lane(self._groups, keeper.number)
-        self._house.forget(keeper.number)
+        await self._house.bury(keeper.number)
         if not self._ending:
             self.want(self._settings.warm_keepers - len(self.keepers))
 
@@ -196,7 +202,8 @@ class Fleet:
         if deleted:
             log.info("logs.deleted", segments=len(deleted))
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        return task

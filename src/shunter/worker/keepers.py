@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -22,6 +23,7 @@ from shunter.model.jobs import TaskSpec
 from shunter.model.messages import Order
 from shunter.worker import protocol
 from shunter.worker.ledger import Span
+from shunter.worker.leftovers import end_leftovers
 from shunter.worker.machine import cores
 from shunter.worker.protocol import KeeperReport, KeeperStarted, KeeperState, Taken, TakenRange
 
@@ -260,6 +262,7 @@ class KeeperHouse:
     async def start(self, owner: KeeperOwner) -> Keeper:
         """Start a new keeper and attach to it. It is ready when its `ready` is. Raises OSError."""
         number, self._next = self._next, self._next + 1
+        self._file(number, "json").write_text(json.dumps({"groups": self._options["groups"]}))
         listener = socket.socket(socket.AF_UNIX)
         with listener:
             # The folder's path may be longer than a socket's name may be; this name never is.
@@ -268,35 +271,35 @@ class KeeperHouse:
             pid = self._spawn(number, listener)
         keeper = Keeper(number, pid, owner)
         keeper.watch(is_child=True)
-        record = {"pid": pid, "groups": self._options["groups"]}
-        (self._folder / f"{number}.json").write_text(json.dumps(record))
         await self._connect(keeper)
         return keeper
 
     async def find(self, number: int, owner: KeeperOwner) -> Keeper | None:
         """Attach to a keeper of an earlier life; None if it is not there any longer."""
-        keeper = Keeper(number, self.record(number).get("pid", 0), owner)
+        keeper = Keeper(number, 0, owner)
         try:
-            keeper.watch(is_child=False)
             await self._connect(keeper)
-            await asyncio.wait_for(asyncio.shield(keeper.ready), ATTACH_MAX_S)
+            state = await asyncio.wait_for(asyncio.shield(keeper.ready), ATTACH_MAX_S)
+            keeper.pid = state.pid
+            keeper.watch(is_child=False)
         except (OSError, TimeoutError):
             keeper.detach()
             return None
         return keeper
 
-    def record(self, number: int) -> dict[str, Any]:
-        """What was written down about a keeper when it was started."""
+    async def bury(self, number: int) -> None:
+        """End and remove what a dead keeper left: processes, groups, scratch folder, files."""
         try:
-            record: dict[str, Any] = json.loads((self._folder / f"{number}.json").read_text())
-        except (OSError, ValueError):
-            return {}
-        return record
+            groups = json.loads(self._file(number, "json").read_text())["groups"]
+        except (OSError, ValueError, KeyError):
+            groups = self._options["groups"]
+        await end_leftovers(self._home, number, groups)
+        await asyncio.to_thread(shutil.rmtree, self._home / "work" / str(number), ignore_errors=True)
+        for suffix in ("sock", "log", "json"):
+            self._file(number, suffix).unlink(missing_ok=True)
 
-    def forget(self, number: int) -> None:
-        """Remove what a dead keeper left in the folder."""
-        for suffix in ("sock", "json", "log"):
-            (self._folder / f"{number}.{suffix}").unlink(missing_ok=True)
+    def _file(self, number: int, suffix: str) -> Path:
+        return self._folder / f"{number}.{suffix}"
 
     def _spawn(self, number: int, listener: socket.socket) -> int:
         options = json.dumps({**self._options, "number": number})
@@ -310,7 +313,7 @@ class KeeperHouse:
             file_actions=[
                 (os.POSIX_SPAWN_DUP2, listener.fileno(), LISTENER_FD),
                 (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_OPEN, 1, str(self._folder / f"{number}.log"), journal, 0o600),
+                (os.POSIX_SPAWN_OPEN, 1, str(self._file(number, "log")), journal, 0o600),
                 (os.POSIX_SPAWN_DUP2, 1, 2),
             ],
             setsid=True,

@@ -8,16 +8,17 @@ import msgspec
 
 from shunter.model.jobs import TaskSpec
 
-SPECS_MAX = 10_000
+SPECS_KEPT_MAX = 10_000  # before those that nothing needs are forgotten
 
 
 class Specs(Mapping[int, TaskSpec]):
-    """Numbers stay valid for as long as this object lives; the oldest specs go when there are too many."""
+    """A number is never given to another spec."""
 
     def __init__(self) -> None:
         self._specs: dict[int, TaskSpec] = {}
         self._numbers: dict[bytes, int] = {}
         self._last = 0
+        self._many = SPECS_KEPT_MAX
 
     def number(self, spec: TaskSpec) -> int:
         """The number of a spec with these contents."""
@@ -29,11 +30,15 @@ class Specs(Mapping[int, TaskSpec]):
             self._specs[number] = spec
         return number
 
+    @property
+    def are_many(self) -> bool:
+        return len(self._specs) > self._many
+
     def keep_only(self, needed: set[int]) -> None:
-        """Forget all but these, once there are many."""
-        if len(self._specs) > SPECS_MAX:
-            self._specs = {number: spec for number, spec in self._specs.items() if number in needed}
-            self._numbers = {contents: number for contents, number in self._numbers.items() if number in needed}
+        """Forget all but these."""
+        self._specs = {number: spec for number, spec in self._specs.items() if number in needed}
+        self._numbers = {contents: number for contents, number in self._numbers.items() if number in needed}
+        self._many = max(SPECS_KEPT_MAX, 2 * len(self._specs))
 
     def __getitem__(self, number: int) -> TaskSpec:
         return self._specs[number]

@@ -54,6 +54,7 @@ from shunter.worker.stats import MachineSampler, tree_usage
 log = Log(__name__)
 
 CLUSTER_STOPPED = "cluster stopped"
+KILL_MAX_S = 10.0  # for tasks to be gone after their grace, when the cluster stops
 STOP_GRACE_UNKNOWN_S = 5.0  # for a task of an earlier life, whose spec only its keeper knows
 
 
@@ -137,6 +138,9 @@ class Worker:
                     reservation.push(span)
         for reservation in touched.values():
             self._lanes.dispatch(reservation)
+        if self._specs.are_many:
+            spans = [*self._ledger.spans(), *self._superseding]
+            self._specs.keep_only({span.spec for span in spans if span.spec is not None})
 
     def _on_stop(self, message: Stop) -> None:
         if self._is_stale(message.epoch):
@@ -329,12 +333,13 @@ class Worker:
     async def _shut_down(self) -> None:
         """Stop every task gracefully, report it lost, wait for the manager to have it, end the keepers."""
         self._shutting_down = True
+        longest_s = 0.0
         for span in list(self._ledger.spans()):
             order = span.order
-            spec = None if span.spec is None else self._specs[span.spec]
-            grace_s = STOP_GRACE_UNKNOWN_S if spec is None else spec.stop_grace_s
+            grace_s = STOP_GRACE_UNKNOWN_S if span.spec is None else self._specs[span.spec].stop_grace_s
+            longest_s = max(longest_s, grace_s)
             self._stop(StopRange(order.job, order.group, span.first, span.last, grace_s))
-        await self._fleet.idle()
+        await self._fleet.idle(longest_s + KILL_MAX_S)
         if self._uplink is not None:
             try:
                 await asyncio.wait_for(self._outbox.emptied(), self._settings.shutdown_ack_max_s)

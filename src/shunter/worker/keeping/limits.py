@@ -33,12 +33,16 @@ class Limits:
             os.makedirs(folder, exist_ok=True)
             _write(f"{folder}/cgroup.procs", str(os.getpid()))
 
-    def leave(self) -> None:
-        """Move out and remove the lane's groups; what cannot be removed is left to the worker's sweep."""
+    def leave(self, for_good: bool) -> None:
+        """Move out and remove the lane's groups; what cannot be removed is left to the worker's sweep. `for_good` when
+        no worker will come: then the last lane removes the tree."""
         for controller, folder in self._folders.items():
             try:
                 self._park(controller)
                 os.rmdir(folder)
+                if for_good:
+                    _write(f"{os.path.dirname(self._parents[controller])}/cgroup.procs", str(os.getpid()))
+                    os.rmdir(self._parents[controller])
             except OSError:
                 pass
 

@@ -66,10 +66,6 @@ class Link:
             return self._receive()
         return []
 
-    def close(self) -> None:
-        self._drop()
-        self._listener.close()
-
     def _accept(self) -> None:
         try:
             fd, _ = self._listener._accept()  # type: ignore[attr-defined]

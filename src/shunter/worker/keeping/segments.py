@@ -111,28 +111,33 @@ class Segments:
     def rotate_if_large(self) -> None:
         """Between tasks: begin a new segment when this one has grown enough."""
         large = self.records >= SEGMENT_RECORDS_MAX or max(self._sizes()) >= SEGMENT_MAX_BYTES
-        if large:
-            self.flush()
-            self.close()
+        if not large:
+            return
+        self.flush()
+        old = (self._index, self._cuts, *(target.fd for target in self.streams))
+        try:
             self._open()
-
-    def close(self) -> None:
-        for fd in (self._index, self._cuts, *(target.fd for target in self.streams)):
+        except OSError as error:
+            self.trouble = f"no new log segment could be made: {os.strerror(error.errno or 0)}"
+            return  # the old one goes on
+        for fd in old:
             if fd >= 0:
                 os.close(fd)
 
     def _open(self) -> None:
-        self.number = _next_number(self._folder)
-        self.records = 0
-        self._buffer = bytearray()
-        self._flushed = 0
-        self._noted = False
+        number = _next_number(self._folder)
+        base = f"{self._folder}/{number}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        fds = [os.open(base + suffix, flags, 0o600) for suffix in (".out", ".err", ".idx")]
+        self.number = number
+        self.streams = (Stream(fds[OUT]), Stream(fds[ERR]))
+        self._index = fds[2]
         self._cuts = -1
         self._cut_count = 0
-        base = f"{self._folder}/{self.number}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-        self.streams = (Stream(os.open(base + ".out", flags, 0o600)), Stream(os.open(base + ".err", flags, 0o600)))
-        self._index = os.open(base + ".idx", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        self.records = 0
+        self._flushed = 0
+        self._buffer = bytearray()
+        self._noted = False
 
     def _sizes(self) -> tuple[int, int]:
         return self.streams[OUT].size, self.streams[ERR].size

@@ -7,29 +7,35 @@ import os
 
 from .limits import Limits
 from .scratch import Scratch
-from .work import Spec, Work
+from .work import Environment, Spec, Work
 
 OOM_SCORE_RAISED_BY = 500
 OOM_SCORE_MAX = 1000
 EXIT_NOT_FOUND, EXIT_NOT_STARTED, EXIT_SIGNAL = 127, 126, 128
+EXIT_FILE_TOO_LARGE = EXIT_SIGNAL + 25  # SIGXFSZ
 
 
 class Task:
     """The attempt that the lane runs now."""
 
-    __slots__ = ("ending", "exited", "index", "kill_at", "noted", "pid", "pidfd", "started", "status", "work")
+    __slots__ = (
+        "disk_check_at", "ending", "exited", "index", "kill_at", "noted", "noted_at", "pid", "pidfd", "started_ms",
+        "status", "work",
+    )  # fmt: skip
 
-    def __init__(self, work: Work, index: int, pid: int, pidfd: int, started: float) -> None:
+    def __init__(self, work: Work, index: int, pid: int, pidfd: int, started_ms: int) -> None:
         self.work = work
         self.index = index
         self.pid = pid
-        self.pidfd = pidfd  # -1 once the process has exited
-        self.started = started
+        self.pidfd = pidfd  # closed once it has exited
+        self.started_ms = started_ms
         self.noted = False  # reported as started, with a record of its own
+        self.noted_at = 0.0
         self.exited = False
         self.status = 0
         self.ending = ""  # why we end it: stopped, timeout or disk
         self.kill_at = 0.0  # when the grace is over; meaningful while ending
+        self.disk_check_at = 0.0
 
     def exit_code(self) -> int:
         code = os.waitstatus_to_exitcode(self.status)
@@ -39,11 +45,14 @@ class Task:
 class Starter:
     """Starts tasks in the right folder, with the right variables and under the right limits."""
 
-    def __init__(self, node: str, limits: Limits, scratch: Scratch) -> None:
+    def __init__(self, node: str, mark: str, limits: Limits, scratch: Scratch) -> None:
         self._node = os.fsencode(node)
+        self._mark = os.fsencode(mark)
         self._limits = limits
         self._scratch = scratch
         self._in_scratch = False
+        self._prepared: Work | None = None
+        self._path = b""
         self._oom_fd = os.open("/proc/self/oom_score_adj", os.O_RDWR)
         score = int(os.read(self._oom_fd, 8))
         self._oom_usual = b"%d" % score
@@ -52,34 +61,59 @@ class Starter:
     def start(self, work: Work, index: int) -> int:
         """Start the task; returns its process id. Raises OSError where it cannot be started."""
         spec = work.spec
-        if spec.dir is None:
-            self._enter_scratch()
-        else:
+        if spec.dir is not None:
             self._in_scratch = False
             os.chdir(spec.dir)
-        self._limits.apply(spec.cpu_milli, spec.memory_bytes)
-        path = spec.path()
-        # In want of memory the kernel shall end the task, not the keeper: the task inherits a raised score.
-        os.pwrite(self._oom_fd, self._oom_raised, 0)
-        try:
-            pid = os.posix_spawn(path, spec.argv, work.environment(index, self._node), setsid=True)
-        finally:
-            os.pwrite(self._oom_fd, self._oom_usual, 0)
-        if spec.disk_bytes or (spec.memory_bytes and not self._limits.limits_memory):
-            self._set_rlimits(pid, spec)
-        return pid
+        elif not self._in_scratch:
+            self._scratch.enter()
+            self._in_scratch = True
+        elif not self._scratch.is_clean():
+            self._scratch.renew()
+        if work is not self._prepared:
+            self._prepared = None
+            self._limits.apply(spec.cpu_milli, spec.memory_bytes)
+            self._path = spec.path()
+            self._prepared = work
+        environment = work.environment(index, self._node, self._mark)
+        if spec.memory_bytes or spec.disk_bytes:
+            return self._start_limited(spec, environment)
+        return os.posix_spawn(self._path, spec.argv, environment, setsid=True)
 
     def clean(self) -> None:
         """Between tasks: leave nothing of the last one in the scratch folder."""
         if self._in_scratch and not self._scratch.is_clean():
             self._scratch.renew()
 
-    def _enter_scratch(self) -> None:
-        if self._in_scratch:
-            self.clean()
-        else:
-            self._scratch.enter()
-            self._in_scratch = True
+    def scratch_bytes(self) -> int:
+        return self._scratch.size_bytes()
+
+    def judge(self, task: Task) -> tuple[str, str]:
+        """How a task ended that did not simply exit with 0: nothing but its exit code to say, or a limit."""
+        spec = task.work.spec
+        if task.ending == "timeout":
+            return "timeout", f"ran longer than {spec.run_timeout_s:g} s"
+        if task.ending == "disk" or (spec.disk_bytes and task.exit_code() == EXIT_FILE_TOO_LARGE):
+            return "disk", f"disk limit of {_size(spec.disk_bytes)}"
+        if task.ending:
+            return task.ending, ""
+        if spec.memory_bytes and self._limits.passed_memory():
+            return "memory", f"memory limit of {_size(spec.memory_bytes)}"
+        return "", ""
+
+    def close(self) -> None:
+        os.chdir("/")
+        self._scratch.remove()
+
+    def _start_limited(self, spec: Spec, environment: Environment) -> int:
+        # In want of memory the kernel shall end the task, not the keeper: the task inherits a raised score.
+        os.pwrite(self._oom_fd, self._oom_raised, 0)
+        try:
+            pid = os.posix_spawn(self._path, spec.argv, environment, setsid=True)
+        finally:
+            os.pwrite(self._oom_fd, self._oom_usual, 0)
+        if spec.disk_bytes or not self._limits.limits_memory:
+            self._set_rlimits(pid, spec)
+        return pid
 
     def _set_rlimits(self, pid: int, spec: Spec) -> None:
         import resource  # only where a limit asks for it
@@ -111,3 +145,10 @@ def why_not_started(work: Work, error: OSError) -> tuple[int, str]:
         where = error.filename if isinstance(error.filename, str) else name
         detail = f"{where}: {reason}"
     return (EXIT_NOT_FOUND if missing else EXIT_NOT_STARTED), detail
+
+
+def _size(amount_bytes: int) -> str:
+    for suffix, unit in (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
+        if amount_bytes >= unit and amount_bytes % unit == 0:
+            return f"{amount_bytes // unit}{suffix}"
+    return str(amount_bytes)

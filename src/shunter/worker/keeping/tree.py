@@ -18,22 +18,18 @@ class Tree:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._rounds = 0
+        self.rounds = 0  # of killing; set to 0 when nothing is left
 
     def signal(self, number: int) -> None:
         _send(self.members(), number)
 
     def kill_round(self) -> None:
         """Kill all members found now. The caller reaps, and calls again while children are left."""
-        self._rounds += 1
-        if self._rounds > PLAIN_ROUNDS and self._limits.can_freeze():
+        self.rounds += 1
+        if self.rounds > PLAIN_ROUNDS and self._limits.can_freeze():
             self._limits.kill_frozen()
         else:
             _send(self.members(), 9)
-
-    def settled(self) -> None:
-        """Nothing is left; the next task starts with plain rounds again."""
-        self._rounds = 0
 
     def members(self) -> list[int]:
         pids = self._limits.members()

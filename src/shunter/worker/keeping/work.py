@@ -72,7 +72,7 @@ class Work:
         self.reservation: int = order[RESERVATION]
         self._env: Environment | None = None
 
-    def environment(self, index: int, node: bytes) -> Environment:
+    def environment(self, index: int, node: bytes, lane: bytes) -> Environment:
         """The task's variables. One dictionary serves the whole range; only the index changes."""
         env = self._env
         if env is None:
@@ -84,6 +84,7 @@ class Work:
             env[b"SHUNTER_TASK_COUNT"] = b"%d" % order[COUNT]
             env[b"SHUNTER_ATTEMPT"] = b"%d" % self.attempt
             env[b"SHUNTER_NODE"] = node
+            env[b"SHUNTER_LANE"] = lane  # by which leftovers of a dead keeper are known, where no control group tells
         env[b"SHUNTER_TASK_INDEX"] = b"%d" % index
         return env
 

@@ -1,0 +1,31 @@
+"""The lane's own standard streams, which every task inherits: no input, and two pipes that the keeper reads."""
+
+from __future__ import annotations
+
+import os
+import select
+
+from .segments import ERR, OUT, Segments
+
+PIPE_BYTES = 65536  # what a pipe holds: one read empties it
+
+
+class Output:
+    """Takes what tasks write. `fds` are the ends that the poll watches."""
+
+    def __init__(self, poll: select.poll, segments: Segments) -> None:
+        self._segments = segments
+        self.fds: dict[int, int] = {}
+        nothing = os.open("/dev/null", os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        for stream, fd in ((OUT, 1), (ERR, 2)):
+            reading, writing = os.pipe()
+            os.set_blocking(reading, False)
+            os.dup2(writing, fd)
+            os.close(writing)
+            poll.register(reading, select.POLLIN)
+            self.fds[reading] = stream
+
+    def drain(self, fd: int) -> None:
+        self._segments.write(self.fds[fd], os.read(fd, PIPE_BYTES))

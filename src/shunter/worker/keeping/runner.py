@@ -1,0 +1,216 @@
+"""Runs one task from its start to the end of the last process that it left. Used by `keeping.lane`.
+
+A short task costs one spawn, two polls and two waits. Anything rarer (output, a message, a task that runs on, limits)
+leaves that path.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from time import monotonic, time
+
+from .output import Output
+from .results import EndedRun, Results
+from .segments import Segments
+from .task import Starter, Task, why_not_started
+from .tree import Tree
+from .work import Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from typing import Protocol
+else:
+    import _signal as signal
+
+    Protocol = object
+
+STARTED_AFTER_MS = 5  # a task that ends sooner is reported by its end alone
+LOOK_AROUND_S = 1.0  # the longest sleep beside a running task
+DISK_CHECK_S = 1.0
+DISK_CHECK_SHARE = 0.05  # of the time may go into adding up the scratch folder
+KILL_EVERY_MS = 10
+CLOSE_ROUNDS_MAX = 300
+
+
+class Surroundings(Protocol):
+    """What the runner needs of its lane."""
+
+    @property
+    def results(self) -> Results: ...
+
+    def handle(self, fd: int, event: int) -> None: ...
+
+    def flush(self) -> None: ...
+
+    def is_deserted(self, now: float) -> bool: ...
+
+
+class Runner:
+    """`task` is the one that runs now."""
+
+    def __init__(
+        self, poll: select.poll, starter: Starter, tree: Tree, segments: Segments, surroundings: Surroundings
+    ) -> None:
+        self.task: Task | None = None
+        self._poll = poll
+        self._starter = starter
+        self._tree = tree
+        self._segments = segments
+        self._surroundings = surroundings
+        self._output = Output(poll, segments)
+
+    def run(self, work: Work, index: int) -> float:
+        """Run one task to its end and add its result; returns the time."""
+        started_ms = int(time() * 1000)
+        self._segments.begin(work.spec.log_max_bytes)
+        try:
+            pid = self._starter.start(work, index)
+        except OSError as error:
+            return self._note_not_started(work, index, started_ms, error)
+        pidfd = os.pidfd_open(pid)
+        self._poll.register(pidfd, select.POLLIN)
+        task = self.task = Task(work, index, pid, pidfd, started_ms)
+        wait_ms = STARTED_AFTER_MS
+        while True:
+            events = self._poll.poll(wait_ms)
+            for fd, _ in events:
+                if fd == pidfd:  # first: a stop in the same breath comes too late
+                    self._note_exit(task)
+                    break
+            for fd, event in events:
+                if fd != pidfd:
+                    self.handle(fd, event)
+            if (task.exited or task.noted) and self._reap(task):
+                break
+            wait_ms = self._advance(task, bool(events))
+        self.task = None
+        for fd, _ in self._poll.poll(0):
+            if fd in self._output.fds:  # the rest of its output; messages wait until the result is noted
+                self._output.drain(fd)
+        return self._note_end(task)
+
+    def handle(self, fd: int, event: int) -> None:
+        if fd in self._output.fds:
+            self._output.drain(fd)
+        else:
+            self._surroundings.handle(fd, event)
+
+    def end(self, why: str, grace_s: float) -> None:
+        """Ask the task to end; after the grace it is killed. Asking again can only shorten the grace."""
+        task = self.task
+        if task is None or task.exited:
+            return
+        kill_at = monotonic() + grace_s
+        if task.ending:
+            task.kill_at = min(task.kill_at, kill_at)
+            return
+        task.ending, task.kill_at = why, kill_at
+        if grace_s > 0:
+            self._tree.signal(signal.SIGTERM)
+
+    def note_running(self, task: Task) -> None:
+        """It runs on: write its record, so that its output can be followed, and say so."""
+        work, segments = task.work, self._segments
+        segments.note_running(work.job, work.group, task.index, work.attempt)
+        task.noted = True
+        task.noted_at = monotonic()
+        place = [segments.number, segments.records]
+        name = [work.job, work.group, work.attempt, task.index]
+        self._surroundings.results.add_started([*name, task.started_ms, *place, task.pid])
+        self._surroundings.flush()
+
+    def clean(self) -> None:
+        """Between tasks: nothing of the last one stays in the scratch folder."""
+        self._starter.clean()
+
+    def close(self) -> None:
+        for _ in range(CLOSE_ROUNDS_MAX):
+            if self._reap(None):
+                break
+            self._tree.kill_round()
+            self._poll.poll(KILL_EVERY_MS)
+        self._starter.close()
+
+    def _note_exit(self, task: Task) -> None:
+        self._poll.unregister(task.pidfd)
+        os.close(task.pidfd)
+        task.exited = True
+
+    def _reap(self, task: Task | None) -> bool:
+        """Collect ended children. True when none is left: neither the task nor anything that it started."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                if task is not None and not task.exited:
+                    self._note_exit(task)
+                return True
+            if pid == 0:
+                return False
+            if task is not None and pid == task.pid:
+                task.status = status
+
+    def _advance(self, task: Task, woken: bool) -> int:
+        """What time asks for; returns how many milliseconds to sleep at most."""
+        if task.exited:  # but something that it started has not
+            self._tree.kill_round()
+            return KILL_EVERY_MS
+        if not task.noted:
+            if woken and not task.ending:  # by output or a message, within the first few milliseconds
+                return STARTED_AFTER_MS
+            self.note_running(task)
+        now = monotonic()
+        if self._surroundings.is_deserted(now):
+            self.end("stopped", 0.0)
+        if not task.ending:
+            self._check_limits(task, now)
+        if task.ending and now >= task.kill_at:
+            self._tree.kill_round()
+            return KILL_EVERY_MS
+        return self._sleep_ms(task, now)
+
+    def _check_limits(self, task: Task, now: float) -> None:
+        spec = task.work.spec
+        if spec.run_timeout_s and now >= task.noted_at + spec.run_timeout_s:
+            self.end("timeout", spec.stop_grace_s)
+        elif spec.disk_bytes and spec.dir is None and now >= task.disk_check_at:
+            passed = self._starter.scratch_bytes() > spec.disk_bytes
+            took_s = monotonic() - now
+            task.disk_check_at = now + max(DISK_CHECK_S, took_s / DISK_CHECK_SHARE)
+            if passed:
+                self.end("disk", 0.0)
+
+    def _sleep_ms(self, task: Task, now: float) -> int:
+        spec = task.work.spec
+        wait_s = LOOK_AROUND_S
+        if task.ending:
+            wait_s = min(wait_s, task.kill_at - now)
+        elif spec.run_timeout_s:
+            wait_s = min(wait_s, task.noted_at + spec.run_timeout_s - now)
+        return max(0, int(wait_s * 1000)) + 1
+
+    def _note_end(self, task: Task) -> float:
+        self._tree.rounds = 0
+        work, segments = task.work, self._segments
+        record = segments.end(work.job, work.group, task.index, work.attempt)
+        times_ms = (task.started_ms, int(time() * 1000))
+        how, detail = self._starter.judge(task) if task.status or task.ending else ("", "")
+        results = self._surroundings.results
+        if how or segments.trouble:
+            run = EndedRun(work, task.index, segments.number, record, how, detail or segments.trouble)
+            segments.trouble = ""
+            results.add_odd(run, task.exit_code(), times_ms)
+        else:
+            code = task.exit_code() if task.status else 0
+            results.add_ended(work, task.index, code, times_ms, (segments.number, record))
+        segments.rotate_if_large()
+        return monotonic()
+
+    def _note_not_started(self, work: Work, index: int, started_ms: int, error: OSError) -> float:
+        code, detail = why_not_started(work, error)
+        record = self._segments.end(work.job, work.group, index, work.attempt)
+        run = EndedRun(work, index, self._segments.number, record, "error", detail)
+        self._surroundings.results.add_odd(run, code, (started_ms, int(time() * 1000)))
+        return monotonic()

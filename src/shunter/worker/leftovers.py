@@ -1,0 +1,50 @@
+"""Ends what a dead keeper left running: by its lane's control groups, or by the mark in the processes' environment.
+
+The mark is SHUNTER_LANE=HOME:NUMBER, which every task gets and its children inherit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+from shunter.log import Log
+from shunter.worker.cgroups import clear_lane
+
+log = Log(__name__)
+
+ROUNDS_MAX = 100
+EVERY_S = 0.02
+
+
+async def end_leftovers(home: Path, number: int, groups: Mapping[str, str]) -> None:
+    """Until nothing of that lane is left."""
+    if groups:
+        await clear_lane(groups, number)
+        return
+    mark = b"SHUNTER_LANE=" + os.fsencode(f"{home}:{number}")
+    for _ in range(ROUNDS_MAX):
+        marked = [
+            pid
+            for pid in map(int, filter(str.isdigit, (entry.name for entry in Path("/proc").iterdir())))
+            if _has_mark(pid, mark)
+        ]
+        if not marked:
+            return
+        for pid in marked:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        await asyncio.sleep(EVERY_S)
+    log.warning("leftovers.left", lane=number)
+
+
+def _has_mark(pid: int, mark: bytes) -> bool:
+    try:
+        return mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return False  # it ended, or is somebody else's
