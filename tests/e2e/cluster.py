@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import shunter
+from shunter import Client, connect
 
 SHUNTER = str(Path(sys.executable).with_name("shunter"))
 COMMAND_MAX_S = 60.0
@@ -95,12 +95,12 @@ class Cluster:
     # ---- the SDK ----
 
     @contextmanager
-    def client(self, **options: Any) -> Iterator[shunter.Client]:
+    def client(self, **options: Any) -> Iterator[Client]:
         """As `shunter.connect()` finds the cluster where SHUNTER_HOME is set."""
         before = os.environ.get("SHUNTER_HOME")
         os.environ["SHUNTER_HOME"] = str(self.home)
         try:
-            client = shunter.connect(**options)
+            client = connect(**options)
         finally:
             if before is None:
                 del os.environ["SHUNTER_HOME"]
@@ -188,7 +188,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def eventually(look: Callable[[], T], what: str, within_s: float = WAIT_MAX_S) -> T:
+def eventually(look: Callable[[], T | None], what: str, within_s: float = WAIT_MAX_S) -> T:
     """Look until it is true; for what nobody signals."""
     deadline_s = time.monotonic() + within_s
     while True:
