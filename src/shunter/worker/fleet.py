@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from shunter.log import Log
 from shunter.ports.clock import Clock
 from shunter.worker.cgroups import Groups, clear_lane, prepare_groups, remove_groups, stale_lanes
-from shunter.worker.keepers import Keeper, KeeperHouse
+from shunter.worker.house import KeeperHouse
+from shunter.worker.keepers import Keeper
 from shunter.worker.ledger import Span
 from shunter.worker.logs import sweep_logs
 from shunter.worker.protocol import KeeperReport, KeeperStarted
@@ -85,10 +86,6 @@ class Fleet:
         except TimeoutError:
             log.warning("keepers.busy", keepers=sum(keeper.held > 0 for keeper in self.keepers))
 
-    def news(self) -> None:
-        """Some keeper's load has changed."""
-        self._changed.set()
-
     async def end(self) -> None:
         """End all keepers; nothing of them is left."""
         self._ending = True
@@ -119,6 +116,9 @@ class Fleet:
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None:
         self._owner.keeper_reported(keeper, report)
+        self._changed.set()
+
+    def keeper_gave_back(self) -> None:
         self._changed.set()
 
     def keeper_gone(self, keeper: Keeper) -> None:

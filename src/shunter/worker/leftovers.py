@@ -27,11 +27,7 @@ async def end_leftovers(home: Path, number: int, groups: Mapping[str, str]) -> N
         return
     mark = b"SHUNTER_LANE=" + os.fsencode(f"{home}:{number}")
     for _ in range(ROUNDS_MAX):
-        marked = [
-            pid
-            for pid in map(int, filter(str.isdigit, (entry.name for entry in Path("/proc").iterdir())))
-            if _has_mark(pid, mark)
-        ]
+        marked = [pid for pid in _pids() if _has_mark(pid, mark)]
         if not marked:
             return
         for pid in marked:
@@ -41,6 +37,10 @@ async def end_leftovers(home: Path, number: int, groups: Mapping[str, str]) -> N
                 pass
         await asyncio.sleep(EVERY_S)
     log.warning("leftovers.left", lane=number)
+
+
+def _pids() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 
 
 def _has_mark(pid: int, mark: bytes) -> bool:

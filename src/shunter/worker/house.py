@@ -1,0 +1,118 @@
+"""Where keepers are started and found: `HOME/keepers`, with a socket, a record and a journal of each. Used by
+`worker.fleet`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shunter.worker.keepers import Keeper, KeeperOwner
+from shunter.worker.leftovers import end_leftovers
+from shunter.worker.machine import cores
+
+KEEPER_PROGRAM = str(Path(__file__).with_name("keeper.py"))
+LISTENER_FD = 3
+ATTACH_MAX_S = 10.0
+PASSED_ON = ("PATH", "HOME", "LANG")
+
+
+class KeeperHouse:
+    """Where keepers are started and found: `HOME/keepers`."""
+
+    def __init__(self, home: Path, node: str, groups: Mapping[str, str]) -> None:
+        self._home = home
+        self._folder = home / "keepers"
+        self._options: dict[str, Any] = {"home": str(home), "node": node, "groups": groups, "cores": cores()}
+        self._next = 1
+
+    def prepare(self) -> list[int]:
+        """Make the folders; returns the numbers of keepers that an earlier life left."""
+        for name in ("keepers", "logs", "work"):
+            (self._home / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder_fd = os.open(self._folder, os.O_PATH | os.O_DIRECTORY)
+        numbers = sorted(int(path.stem) for path in self._folder.glob("*.json"))
+        self._next = numbers[-1] + 1 if numbers else 1
+        return numbers
+
+    def close(self) -> None:
+        os.close(self._folder_fd)
+
+    async def start(self, owner: KeeperOwner) -> Keeper:
+        """Start a new keeper and attach to it. It is ready when its `ready` is. Raises OSError."""
+        number, self._next = self._next, self._next + 1
+        self._file(number, "json").write_text(json.dumps({"groups": self._options["groups"]}))
+        listener = socket.socket(socket.AF_UNIX)
+        with listener:
+            # The folder's path may be longer than a socket's name may be; this name never is.
+            listener.bind(f"/proc/self/fd/{self._folder_fd}/{number}.sock")
+            listener.listen(8)
+            pid = self._spawn(number, listener)
+        keeper = Keeper(number, pid, owner)
+        keeper.watch(is_child=True)
+        await self._connect(keeper)
+        return keeper
+
+    async def find(self, number: int, owner: KeeperOwner) -> Keeper | None:
+        """Attach to a keeper of an earlier life; None if it is not there any longer."""
+        keeper = Keeper(number, 0, owner)
+        try:
+            await self._connect(keeper)
+            state = await asyncio.wait_for(asyncio.shield(keeper.ready), ATTACH_MAX_S)
+            keeper.pid = state.pid
+            keeper.watch(is_child=False)
+        except (OSError, TimeoutError):
+            keeper.detach()
+            return None
+        return keeper
+
+    async def bury(self, number: int) -> None:
+        """End and remove what a dead keeper left: processes, groups, scratch folder, files."""
+        try:
+            groups = json.loads(self._file(number, "json").read_text())["groups"]
+        except (OSError, ValueError, KeyError):
+            groups = self._options["groups"]
+        await end_leftovers(self._home, number, groups)
+        await asyncio.to_thread(shutil.rmtree, self._home / "work" / str(number), ignore_errors=True)
+        for suffix in ("sock", "log", "json"):
+            self._file(number, suffix).unlink(missing_ok=True)
+
+    def _file(self, number: int, suffix: str) -> Path:
+        return self._folder / f"{number}.{suffix}"
+
+    def _spawn(self, number: int, listener: socket.socket) -> int:
+        options = json.dumps({**self._options, "number": number})
+        environment = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+        environment["SHUNTER_HOME"] = str(self._home)
+        journal = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        return os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-I", "-S", "-E", "-X", "utf8", KEEPER_PROGRAM, options],
+            environment,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, listener.fileno(), LISTENER_FD),
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_OPEN, 1, str(self._file(number, "log")), journal, 0o600),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=(signal.SIGTERM, signal.SIGINT, signal.SIGHUP),
+        )
+
+    async def _connect(self, keeper: Keeper) -> None:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.setblocking(False)
+        try:
+            connection.connect(f"/proc/self/fd/{self._folder_fd}/{keeper.number}.sock")
+            await asyncio.get_running_loop().create_unix_connection(lambda: keeper, sock=connection)
+        except OSError:
+            connection.close()
+            raise
