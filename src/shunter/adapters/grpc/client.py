@@ -147,7 +147,6 @@ class Conversation:
                 self.settled = True
             elif isinstance(message, Refused):
                 self.refused = message
-                log.warning("worker.refused", code=message.code, reason=message.reason, retry=message.retry)
             try:
                 self._worker_end.received(message)
             except Exception:
