@@ -6,14 +6,13 @@ Called by `simulation.checkers` every so many rounds and at the end.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 import numpy as np
 
 from shunter.engine.records import Group
 from shunter.engine.state import State
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.simulation.ledger import LIVE, Ledger, LedgerTask, require
+from shunter.simulation.ledger import LIVE, Ledger, require
 
 
 def audit(state: State, ledger: Ledger) -> None:
@@ -45,31 +44,23 @@ def _audit_counts(state: State, group: Group) -> None:
 
 def _audit_tasks(state: State, ledger: Ledger, group: Group) -> None:
     """Every task is what the ledger says; every queued one is in a queue, once, and no other is."""
-    job = group.job.id
-    queued = Counter(_indexes(group.ready))
+    rows = slice(group.base, group.base + group.count)
+    table, tasks = state.table, ledger.jobs[group.job.id].groups[group.number]
+    queued = Counter(index for first, last, _ in group.ready for index in range(first, last + 1))
     queued.update(dict.fromkeys(group.delayed or {}, 1))
-    for index, task in enumerate(ledger.jobs[job].groups[group.number]):
-        _audit_task(state, ledger, group, index, task)
-        times, expected = queued[index], int(task.state is TaskState.QUEUED)
-        require(times == expected, f"task {job}/{index} is {task.state.word}, and {times} times in a queue")
+    found = zip(table.state[rows].tolist(), table.attempt[rows].tolist(), table.node[rows].tolist(), strict=True)
+    for index, (task, (state_now, attempt, node)) in enumerate(zip(tasks, found, strict=True)):
+        is_same = task.state == state_now and task.attempt == attempt and (task.state not in LIVE or task.node == node)
+        is_queued_once = queued[index] == (task.state is TaskState.QUEUED)
+        is_somewhere = task.state not in LIVE or ledger.nodes[node].state is not NodeState.DOWN
+        if not (is_same and is_queued_once and is_somewhere):
+            where = f"task {group.job.id}/{index} ({TaskState(state_now).word}, attempt {attempt}, node {node})"
+            require(is_same, f"{where} is {task} in the ledger")
+            require(is_queued_once, f"{where} is {queued[index]} times in a queue")
+            require(is_somewhere, f"{where} is on a node that is down")
     if group.ready:
         is_found = group.in_queue and any(group is each for each in group.task_class.groups)
-        require(is_found, f"job {job} has tasks ready that nobody will look at")
-
-
-def _indexes(ready: Iterable[tuple[int, int, int]]) -> Iterable[int]:
-    return (index for first, last, _ in ready for index in range(first, last + 1))
-
-
-def _audit_task(state: State, ledger: Ledger, group: Group, index: int, task: LedgerTask) -> None:
-    row, where = group.base + index, f"task {group.job.id}/{index}"
-    found = (int(state.table.state[row]), int(state.table.attempt[row]))
-    require(found == (task.state, task.attempt), f"{where} is {found}, the ledger has {task}")
-    if task.state in LIVE:
-        node = int(state.table.node[row])
-        require(node == task.node, f"{where} is on node {node}, the ledger has {task.node}")
-        is_down = ledger.nodes[node].state is NodeState.DOWN
-        require(not is_down, f"{where} is {task.state.word} on a node that is down")
+        require(is_found, f"job {group.job.id} has tasks ready that nobody will look at")
 
 
 def _audit_reservations(state: State, ledger: Ledger) -> None:

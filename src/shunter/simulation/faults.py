@@ -6,8 +6,8 @@ Made by `simulation.world`. Every kind is an episode with an end; when `run` ret
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from shunter.simulation.disk import LATENCY_USUAL_S
 from shunter.simulation.network import DELAY_USUAL_S
@@ -24,27 +24,6 @@ class Faults:
         self._chance = world.chance
         self._joining = list(world.scenario.extra)
 
-    @property
-    def kinds(self) -> dict[str, Callable[[], Awaitable[None]]]:
-        return {
-            "manager_crash": self._manager_crash,
-            "manager_pause": self._manager_pause,
-            "manager_replaced": self._manager_replaced,
-            "worker_crash": self._worker_crash,
-            "keeper_crash": self._keeper_crash,
-            "machine_lost": self._machine_lost,
-            "node_pause": self._node_pause,
-            "node_joins": self._node_joins,
-            "node_leaves": self._node_leaves,
-            "connection_reset": self._connection_reset,
-            "duplication": self._duplication,
-            "delay": self._delay,
-            "partition": self._partition,
-            "slow_disk": self._slow_disk,
-            "commit_fails_before": self._commit_fails_before,
-            "commit_fails_after": self._commit_fails_after,
-        }
-
     async def run(self) -> None:
         """Misfortune at random moments until the scenario's trouble is over."""
         scenario, clock = self._world.scenario, self._world.clock
@@ -53,13 +32,12 @@ class Faults:
             await clock.sleep(scenario.trouble_s)
             return
         episodes: list[asyncio.Task[None]] = []
-        kinds = self.kinds
-        names = sorted(self._chance.sample(sorted(kinds), self._chance.randint(1, len(kinds))))
+        names = self._chance.sample(sorted(KINDS), self._chance.randint(1, len(KINDS)))
         while clock.now() < until_s:
             await clock.sleep(self._chance.expovariate(scenario.fault_rate))
             name = self._chance.choice(names)
             self._world.trace.note(f"fault.{name}")
-            episodes.append(asyncio.create_task(_episode(kinds[name])))
+            episodes.append(asyncio.create_task(KINDS[name](self)))
         await asyncio.gather(*episodes)
 
     # ---- managers ----
@@ -189,5 +167,21 @@ class Faults:
         await self._world.clock.sleep(self._chance.uniform(least_s, most_s))
 
 
-async def _episode(kind: Callable[[], Awaitable[None]]) -> None:
-    await kind()
+KINDS: dict[str, Callable[[Faults], Coroutine[Any, Any, None]]] = {
+    "manager_crash": Faults._manager_crash,
+    "manager_pause": Faults._manager_pause,
+    "manager_replaced": Faults._manager_replaced,
+    "worker_crash": Faults._worker_crash,
+    "keeper_crash": Faults._keeper_crash,
+    "machine_lost": Faults._machine_lost,
+    "node_pause": Faults._node_pause,
+    "node_joins": Faults._node_joins,
+    "node_leaves": Faults._node_leaves,
+    "connection_reset": Faults._connection_reset,
+    "duplication": Faults._duplication,
+    "delay": Faults._delay,
+    "partition": Faults._partition,
+    "slow_disk": Faults._slow_disk,
+    "commit_fails_before": Faults._commit_fails_before,
+    "commit_fails_after": Faults._commit_fails_after,
+}

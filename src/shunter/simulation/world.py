@@ -84,6 +84,7 @@ class World:
         self.fleet = Fleet(self.clock, chance, self._flush)
         self.workers: dict[str, SimulatedWorker] = {}
         self.managers: list[SimulatedManager] = []
+        self._retirements: list[asyncio.Task[None]] = []
         self._failure: tuple[int, BaseException, list[str]] | None = None
         self._has_failed = asyncio.Event()
 
@@ -145,6 +146,17 @@ class World:
         manager = SimulatedManager(number, self.clock, self.trace, self.chance, self.scenario.policy, self._gone)
         self.managers.append(manager)
         manager.start(self.store, self.disk, self._durable, self._sent, self._recovered)
+        for older in self.managers[:-1]:
+            if not older.is_over:
+                self._retirements.append(asyncio.create_task(self._retire(older)))
+
+    async def _retire(self, manager: SimulatedManager) -> None:
+        """A manager that was replaced learns of it some time after it wakes, if no refused commit has told it."""
+        await self.clock.sleep(self.chance.uniform(3.0, 15.0))
+        await manager.gate.passed()
+        if not manager.is_over:
+            self.trace.note("manager.retires", manager.name)
+            manager.kill()
 
     def add_node(self, hello: Hello) -> SimulatedWorker:
         node = self.fleet.add(hello)
