@@ -25,11 +25,14 @@ ALL = "*"
 
 def events(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Print events as they happen, until Ctrl-C.")] = False,
-    job: Annotated[str | None, typer.Option(help="Only those of this job.", autocompletion=complete_jobs)] = None,
-    after: Annotated[str | None, typer.Option(help="Only those after this event, by its id: 42 or 42-3.")] = None,
+    job: Annotated[
+        str | None, typer.Option(metavar="JOB", help="Only those of this job.", autocompletion=complete_jobs)
+    ] = None,
+    after: Annotated[str | None, typer.Option(metavar="ID", help="Only those after this one: 42 or 42-3.")] = None,
     limit: Limit = EVENTS_SHOWN,
     namespace: Annotated[
-        str | None, typer.Option("--namespace", "-n", help="Only those of this namespace. Default: all.")
+        str | None,
+        typer.Option("--namespace", "-n", metavar="NAME", help="Only those of this namespace. Default: all."),
     ] = None,
     output: Output = Format.TABLE,
 ) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from shunter.model.errors import Rejected, ShunterError, Unavailable
+from shunter.model.errors import Rejected, ShunterError
 
 DONE = 0
 JOB_FAILED = 1
 WRONG_USE = 2
 NOT_REACHABLE = 3
-OWN_ERROR = 125
+OWN_ERROR = 125  # of `run`, whose other codes are the task's; and of any command that breaks
 INTERRUPTED = 130
 BROKEN_PIPE = 1  # what Typer makes of it too
 
@@ -19,22 +19,15 @@ def code_of(error: BaseException, own_errors: bool = False) -> int:
     """`own_errors`: the command's codes are the task's, so that every error of ours must be told apart."""
     if own_errors:
         return OWN_ERROR
-    if isinstance(error, Unavailable):
-        return NOT_REACHABLE
-    if isinstance(error, TimeoutError) or (isinstance(error, ShunterError) and not isinstance(error, Rejected)):
+    if isinstance(error, TimeoutError):
         return JOB_FAILED
+    if isinstance(error, ShunterError) and not isinstance(error, Rejected):
+        return NOT_REACHABLE
     return WRONG_USE
 
 
-def complain(error: BaseException) -> bool:
-    """Tell an error that was foreseen; False for one that was not."""
-    if isinstance(error, ShunterError):
-        tell(f"error: {sentences(error)}")
-    elif isinstance(error, TimeoutError):
-        tell(f"error: {error}")
-    else:
-        return False
-    return True
+def complain(error: BaseException) -> None:
+    tell(f"error: {sentences(error) if isinstance(error, ShunterError) else error}")
 
 
 def sentences(error: ShunterError) -> str:

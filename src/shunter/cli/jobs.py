@@ -34,7 +34,10 @@ _ENDS = frozenset(state.word for state in TASK.ends)
 
 def jobs(
     states: States = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="Only those with this label, KEY=VALUE.")] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="KEY=VALUE", help="Only those with this label. May be repeated."),
+    ] = None,
     limit: Limit = JOBS_SHOWN,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,

@@ -20,7 +20,9 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the task has ended.")] = False,
     stderr: Annotated[bool, typer.Option("--stderr", help="Only what it wrote to stderr, printed to stdout.")] = False,
     stdout: Annotated[bool, typer.Option("--stdout", help="Only what it wrote to stdout.")] = False,
-    attempt: Annotated[int | None, typer.Option(min=1, help="Of this attempt; default: the latest.")] = None,
+    attempt: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Of this attempt; default: the latest.")
+    ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
 ) -> None:
     """Print what a task wrote: its stdout to stdout, its stderr to stderr. JOB means its first task.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from typing import Annotated, NoReturn
 
 import typer
 from typer.main import get_command
 
 from shunter.cli.commands import LazyGroup, plain_typer
-from shunter.cli.exits import BROKEN_PIPE, INTERRUPTED, code_of, complain
+from shunter.cli.exits import BROKEN_PIPE, DONE, INTERRUPTED, OWN_ERROR, code_of, complain
+from shunter.model.errors import ShunterError
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # it has no public name
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -53,7 +55,7 @@ def carry_out(arguments: list[str]) -> int:
     """Carry a command line out; comes to the exit code."""
     own_errors = bool(arguments) and arguments[0] == "run"  # its exit codes are the task's: 125 tells ours from them
     try:
-        code = get_command(app).main(arguments, prog_name="shunter", standalone_mode=False)
+        code: object = get_command(app).main(arguments, prog_name="shunter", standalone_mode=False)
         sys.stdout.flush()
     except UsageError as error:
         error.show()  # type: ignore[attr-defined]
@@ -64,8 +66,10 @@ def carry_out(arguments: list[str]) -> int:
         # Whoever read our output has seen enough. What is still buffered has nowhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
-    except Exception as error:
-        code = code_of(error, own_errors)
-        if not complain(error):
-            raise
-    return code if isinstance(code, int) else 0
+    except (ShunterError, TimeoutError) as error:
+        complain(error)
+        return code_of(error, own_errors)
+    except Exception:
+        traceback.print_exc()
+        return OWN_ERROR
+    return code if isinstance(code, int) else DONE

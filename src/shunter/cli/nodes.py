@@ -18,8 +18,13 @@ node = plain_typer(no_args_is_help=True, help="Show or label one node.")
 
 
 def nodes(
-    state: Annotated[list[str] | None, typer.Option("--state", "-s", help="Only those in this state.")] = None,
-    label: Annotated[list[str] | None, typer.Option("--label", help="Only those with this label, KEY=VALUE.")] = None,
+    state: Annotated[
+        list[str] | None, typer.Option("--state", "-s", metavar="STATE", help="Only those in this state.")
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="KEY=VALUE", help="Only those with this label. May be repeated."),
+    ] = None,
     output: Output = Format.TABLE,
 ) -> None:
     """List the nodes, with what of them is reserved.

@@ -26,14 +26,17 @@ Namespace = Annotated[
     typer.Option(
         "--namespace",
         "-n",
+        metavar="NAME",
         help="Namespace to work in.",
         envvar="SHUNTER_NAMESPACE",
         autocompletion=complete_namespaces,
     ),
 ]
-Output = Annotated[Format, typer.Option("--output", "-o", help="How to print it.")]
-Limit = Annotated[int, typer.Option("--limit", "-l", min=0, help="Print at most so many; 0 means all.")]
-States = Annotated[list[str] | None, typer.Option("--state", "-s", help="Only those in this state. May be repeated.")]
+Output = Annotated[Format, typer.Option("--output", "-o", metavar="table|json|yaml", help="How to print it.")]
+Limit = Annotated[int, typer.Option("--limit", "-l", min=0, metavar="N", help="Print at most so many; 0 means all.")]
+States = Annotated[
+    list[str] | None, typer.Option("--state", "-s", metavar="STATE", help="Only those in this state. May be repeated.")
+]
 JobName = Annotated[
     str,
     typer.Argument(metavar="JOB", help="NAME (its newest run), NAME@RUN or id:NUMBER.", autocompletion=complete_jobs),

@@ -27,28 +27,39 @@ Words = list[str] | None
 
 
 def run(
-    command: Annotated[
-        list[str], typer.Argument(metavar="COMMAND [ARGUMENT]...", help="The program and its arguments.")
-    ],
-    name: Annotated[str | None, typer.Option(help="Name of the job; default: one made of the command.")] = None,
-    count: Annotated[int, typer.Option("--count", min=1, max=COUNT_MAX, help="Run it so many times.")] = 1,
-    cpu: Annotated[str | None, typer.Option(help="Cores for each task: 2, 500m. Default: 1.")] = None,
-    memory: Annotated[str | None, typer.Option(help="Memory for each task, which limits it: 256Mi.")] = None,
-    disk: Annotated[str | None, typer.Option(help="Disk for each task: 1Gi.")] = None,
-    gpu: Annotated[int | None, typer.Option(min=0, help="GPUs for each task.")] = None,
-    resource: Annotated[Words, typer.Option(help="A countable for each task: licence=1. May be repeated.")] = None,
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The program and its arguments.")],
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the job; default: one made of the command.")
+    ] = None,
+    count: Annotated[int, typer.Option("--count", min=1, max=COUNT_MAX, metavar="N", help="Run it so many times.")] = 1,
+    cpu: Annotated[str | None, typer.Option(metavar="CORES", help="Cores for each task: 2, 500m. Default: 1.")] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="AMOUNT", help="Memory for each task, which limits it: 256Mi.")
+    ] = None,
+    disk: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Disk for each task: 1Gi.")] = None,
+    gpu: Annotated[int | None, typer.Option(min=0, metavar="N", help="GPUs for each task.")] = None,
+    resource: Annotated[
+        Words, typer.Option(metavar="KEY=N", help="A countable for each task: licence=1. May be repeated.")
+    ] = None,
     env: Annotated[
-        Words, typer.Option("--env", "-e", help="A variable, KEY=VALUE, or KEY to pass on yours. May be repeated.")
+        Words,
+        typer.Option(
+            "--env", "-e", metavar="KEY[=VALUE]", help="A variable; KEY alone passes yours on. May be repeated."
+        ),
     ] = None,
-    dir: Annotated[str | None, typer.Option("--dir", "-w", help="Folder to run in. Default: this one.")] = None,
-    timeout: Annotated[str | None, typer.Option(help="End a task after this time: 90s, 1h30m.")] = None,
-    priority: Annotated[int | None, typer.Option(help="More urgent jobs have more. Default: 50.")] = None,
-    restart: Annotated[str | None, typer.Option(help="never (default), on-failure, on-failure:5 or always.")] = None,
-    datacenter: Annotated[Words, typer.Option(help="Only there. May be repeated.")] = None,
+    dir: Annotated[
+        str | None, typer.Option("--dir", "-w", metavar="FOLDER", help="Folder to run in. Default: this one.")
+    ] = None,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="End a task after this time: 90s, 1h30m.")] = None,
+    priority: Annotated[int | None, typer.Option(metavar="N", help="More urgent jobs have more. Default: 50.")] = None,
+    restart: Annotated[
+        str | None, typer.Option(metavar="POLICY", help="never (default), on-failure, on-failure:5 or always.")
+    ] = None,
+    datacenter: Annotated[Words, typer.Option(metavar="NAME", help="Only there. May be repeated.")] = None,
     constraint: Annotated[
-        Words, typer.Option(help="Only on nodes for which this holds: \"node.labels.disk == 'ssd'\".")
+        Words, typer.Option(metavar="RULE", help="Only on nodes for which this holds: \"node.labels.disk == 'ssd'\".")
     ] = None,
-    label: Annotated[Words, typer.Option(help="A label of the job, KEY=VALUE. May be repeated.")] = None,
+    label: Annotated[Words, typer.Option(metavar="KEY=VALUE", help="A label of the job. May be repeated.")] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
     detach: Annotated[bool, typer.Option("--detach", "-d", help="Print the job's name and return.")] = False,
 ) -> None:

@@ -45,7 +45,7 @@ def stop(
 
 def wait(
     names: Jobs,
-    timeout: Annotated[str | None, typer.Option(help="Give up after this time: 90s, 1h30m.")] = None,
+    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Give up after this time: 90s, 1h30m.")] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
 ) -> None:
     """Wait until jobs have ended. The exit code is 0 if all succeeded, else 1.

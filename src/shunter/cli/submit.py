@@ -19,7 +19,9 @@ from shunter.sdk.manifests import Manifest, parse_manifests, read_manifests
 
 
 def submit(
-    file: Annotated[str, typer.Option("--file", "-f", help="YAML or JSON, one or several documents; - reads stdin.")],
+    file: Annotated[
+        str, typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON, one or several documents; - reads stdin.")
+    ],
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all of them have ended.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,

@@ -34,7 +34,9 @@ BAR_WIDTH = 30
 
 def top(
     every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How often to look.")] = 1.0,
-    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Jobs of this namespace; * means all.")] = "*",
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", metavar="NAME", help="Jobs of this namespace; * means all.")
+    ] = "*",
 ) -> None:
     """Watch the cluster: what is reserved, the nodes, the unfinished jobs. q or Ctrl-C ends it.
 

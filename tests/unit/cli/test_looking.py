@@ -1,0 +1,196 @@
+"""The commands that look: jobs, job, tasks, why, nodes, node, events, logs, top."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from ..sdk.scripted_server import answer, chunks, job_document, whole
+from .conftest import Cluster, Reply, Shunter, page
+
+TASK = {
+    "name": "render/0", "index": 0, "state": "failed", "attempt": 2, "node": "vm", "exit_code": 3,
+    "started_at": "2026-01-02T03:04:05.000Z", "ended_at": "2026-01-02T03:04:07.500Z", "reason": "exit code 3",
+}  # fmt: skip
+NODE = {
+    "name": "vm", "id": 1, "state": "ready", "eligible": True, "reason": None, "datacenter": "berlin",
+    "labels": {"disk": "ssd"}, "attributes": {"os": "linux"}, "capacity": {"cpu": "2", "memory": "7Gi"},
+    "reserved": {"cpu": "1500m"}, "tasks": 3, "heard_at": "2026-01-02T03:04:05.000Z",
+}  # fmt: skip
+CLUSTER = {
+    "name": "yard", "version": "0.1.0", "state_version": 250, "epoch": 1, "policy": "e-pvm", "simulated": False,
+    "started_at": "2026-01-02T03:04:05.000Z", "nodes": {"ready": 1}, "jobs": {"running": 1}, "tasks": {"running": 3},
+    "capacity": {"cpu": "2"}, "reserved": {"cpu": "1500m"},
+}  # fmt: skip
+EVENT = {"id": "249-0", "at": "2026-01-02T03:04:05.000Z", "type": "tasks.placed", "name": "render/0-9", "job": "render",
+         "tasks": "0-9", "node": "vm", "attempt": 1, "state": "assigned"}  # fmt: skip
+
+
+def columns(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+def test_jobs_are_a_table_for_people(cluster: Cluster, shunter: Shunter) -> None:
+    ended = job_document(
+        "render", state="failed", count=10, counts={"succeeded": 7, "failed": 3}, command=["sh", "-c", "a b"],
+        started_at="2026-01-02T03:04:06.000Z", ended_at="2026-01-02T03:04:08.500Z", run=12,
+    )  # fmt: skip
+    cluster.answers["GET /jobs"] = page(ended, job_document("fetch"))
+    said = shunter("jobs")
+    assert said.code == 0 and said.err == ""
+    header, first, second = said.out.splitlines()
+    assert header.split() == ["NAME", "RUN", "STATE", "DONE", "AGE", "TOOK", "COMMAND"]
+    assert first.split()[:3] == ["render", "12", "failed"] and "10/10 (3 failed)" in first
+    assert first.endswith("2.5s  sh -c 'a b'")
+    assert second.split()[:4] == ["fetch", "1", "pending", "0/1"]
+    assert header.index("STATE") == first.index("failed") == second.index("pending")
+    assert "\x1b" not in said.out
+
+
+def test_jobs_are_asked_for_with_all_filters(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /jobs"] = page()
+    assert shunter("jobs", "-s", "running", "--label", "team=film", "-l", "5", "-n", "*").out.split()[0] == "NAMESPACE"
+    assert cluster.asked == ["GET /jobs?namespace=%2A&state=running&label=team%3Dfilm&limit=5"]
+
+
+def test_a_list_that_was_cut_says_so(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /jobs"] = page(job_document("a"), cursor="c1")
+    assert "--limit 0" in shunter("jobs", "--limit", "1").err
+
+
+@pytest.mark.parametrize(("output", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
+def test_lists_are_the_same_for_programs(cluster: Cluster, shunter: Shunter, output: str, read: object) -> None:
+    cluster.answers["GET /jobs"] = page(job_document("a"), job_document("b"))
+    found = read(shunter("jobs", "--output", output).out)  # type: ignore[operator]
+    assert [item["name"] for item in found["items"]] == ["a", "b"]
+    assert found["items"][0]["submitted_at"] == "2026-01-02T03:04:05.678Z"
+
+
+def test_a_job_for_programs_has_all_its_tasks(cluster: Cluster, shunter: Shunter) -> None:
+    pages = iter([page(TASK, cursor="1"), page(TASK | {"index": 1, "name": "render/1"})])
+    cluster.answers |= {
+        "GET /jobs/render@3": answer(200, job_document(ended_at=None)),
+        "GET /jobs/id:7/tasks": lambda _: next(pages),
+    }
+    found = json.loads(shunter("job", "render@3", "-o", "json").out)
+    assert {"name", "state", "counts", "submitted_at", "ended_at"} <= found.keys()
+    assert [task["name"] for task in found["tasks"]] == ["render/0", "render/1"]
+    assert {"index", "state", "attempt", "node", "exit_code", "started_at", "ended_at"} <= found["tasks"][0].keys()
+
+
+def test_a_job_for_people_shows_what_is_not_well(cluster: Cluster, shunter: Shunter) -> None:
+    view = job_document(state="failed", counts={"succeeded": 9, "failed": 1}, count=10, reason="a task failed")
+    cluster.answers |= {"GET /jobs/render": answer(200, view), "GET /jobs/id:7/tasks": page(TASK)}
+    said = shunter("job", "render")
+    assert "failed: a task failed" in said.out and "9 succeeded, 1 failed" in said.out
+    assert "render/0" in said.out and "exit code 3" in said.out
+    assert cluster.asked[-1] == "GET /jobs/id:7/tasks?namespace=default&state=failed&limit=10"
+
+
+def test_tasks_are_listed_by_state(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers |= {"GET /jobs/render": answer(200, job_document()), "GET /jobs/id:7/tasks": page(TASK)}
+    header, row = columns(shunter("tasks", "render", "--state", "failed").out)
+    assert header == ["TASK", "STATE", "ATTEMPT", "NODE", "EXIT", "STARTED", "TOOK", "REASON"]
+    assert row[:5] == ["render/0", "failed", "2", "vm", "3"] and row[6] == "2.5s"
+    assert "state=failed" in cluster.asked[-1]
+
+
+def test_why_is_a_sentence_and_its_reasons(cluster: Cluster, shunter: Shunter) -> None:
+    reasons = [{"text": "too little memory", "nodes": 4, "examples": ["a", "b"]}]
+    why = {"name": "render", "state": "pending", "sentence": "render waits.", "counts": {}, "reasons": reasons}
+    cluster.answers["GET /jobs/render/why"] = answer(200, why)
+    lines = shunter("why", "render").out.splitlines()
+    assert lines[0] == "render waits."
+    assert lines[-1].split() == ["4", "too", "little", "memory", "a,", "b"]
+
+
+def test_nodes_show_what_is_reserved_of_them(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /nodes"] = page(NODE, NODE | {"name": "other", "state": "down", "labels": {}})
+    header, vm, other = columns(shunter("nodes").out)
+    assert header == ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LABELS", "HEARD"]
+    assert vm[:7] == ["vm", "ready", "1.5/2", "0/7Gi", "3", "berlin", "disk=ssd"]
+    assert other[:2] == ["other", "down"]
+    assert len(columns(shunter("nodes", "--state", "down").out)) == 2
+    assert len(columns(shunter("nodes", "--label", "disk=ssd").out)) == 2
+
+
+def test_a_node_is_shown_with_the_tasks_that_run_there(cluster: Cluster, shunter: Shunter) -> None:
+    task = {"name": "render/4", "namespace": "default", "index": 4, "attempt": 1, "cpu_s": 1.25,
+            "memory_bytes": 3 * 2**20, "processes": 2}  # fmt: skip
+    machine = {"at_ms": 1, "cpu_busy": 0.25, "memory_total_bytes": 2**30}
+    stats = {"name": "vm", "at": "2026-01-02T03:04:05.000Z", "machine": machine, "tasks": [task]}
+    cluster.answers |= {"GET /nodes/vm": answer(200, NODE), "GET /nodes/vm/stats": answer(200, stats)}
+    out = shunter("node", "show", "vm").out
+    assert "cpu_busy=0.25, memory_total=1Gi" in out
+    assert out.splitlines()[-1].split() == ["render/4", "1", "1.25s", "3Mi", "2"]
+
+
+def test_a_node_whose_worker_is_silent_is_shown_all_the_same(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers |= {"GET /nodes/vm": answer(200, NODE), "GET /nodes/vm/stats": answer(404, {"detail": "gone"})}
+    assert "disk=ssd" in shunter("node", "show", "vm").out
+
+
+def test_labels_are_set_and_removed(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["PATCH /nodes/vm"] = answer(200, NODE)
+    assert shunter("node", "label", "vm", "disk=ssd", "rack-", "note=").out == "vm disk=ssd\n"
+    assert cluster.server.asked[0].json == {"labels": {"disk": "ssd", "rack": None, "note": ""}}
+    refused = shunter("node", "label", "vm", "rack")
+    assert refused.code == 2 and "KEY=VALUE to set it" in refused.err
+
+
+def test_events_are_the_latest_ones(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers |= {"GET /cluster": answer(200, CLUSTER), "GET /events": page(EVENT, EVENT | {"id": "250-0"})}
+    lines = shunter("events", "--limit", "1").out.splitlines()
+    assert lines[1].split()[:4] == ["250-0", "2026-01-02T03:04:05.000Z", "tasks.placed", "render/0-9"]
+    assert lines[1].endswith("assigned, tasks 0-9, on vm, attempt 1") and len(lines) == 2
+    assert cluster.asked[1] == "GET /events?namespace=%2A&limit=1000&after=249"
+
+
+def test_events_of_a_quiet_time_are_looked_for_further_back(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers |= {"GET /cluster": answer(200, CLUSTER), "GET /events": page(EVENT)}
+    assert len(json.loads(shunter("events", "--limit", "20", "-o", "json").out)["items"]) == 1
+    assert [path.rpartition("=")[2] for path in cluster.asked[1:]] == ["230", "50", "0"]
+
+
+def test_followed_events_are_a_line_each_for_programs(cluster: Cluster, shunter: Shunter) -> None:
+    stream = f"id: 249-0\nevent: x\ndata: {json.dumps(EVENT)}\n\n".encode()
+    replies: Iterator[Reply] = iter([chunks(200, stream), answer(404, {"detail": "too old"})])
+    cluster.answers["GET /events"] = lambda _: next(replies)
+    said = shunter("events", "-f", "--after", "240", "--job", "render", "-o", "json")
+    assert json.loads(said.out) == EVENT
+    assert cluster.asked[0] == "GET /events?namespace=default&job=render&after=240&follow=true"
+    assert said.code == 2 and "too old" in said.err
+
+
+def test_logs_go_where_the_task_sent_them(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers |= {
+        "GET /jobs/render": answer(200, job_document()),
+        "GET /jobs/id:7/tasks/4/logs": lambda asked: whole(200, b"oops\n" if "stderr" in asked.path else b"fine\n"),
+    }
+    both = shunter("logs", "render/4")
+    assert (both.out, both.err) == ("fine\n", "oops\n")
+    only_errors = shunter("logs", "render/4", "--stderr", "--attempt", "2")
+    assert (only_errors.out, only_errors.err) == ("oops\n", "")
+    assert "attempt=2" in cluster.asked[-1]
+
+
+def test_followed_logs_show_both_streams(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers |= {
+        "GET /jobs/render": answer(200, job_document()),
+        "GET /jobs/id:7/tasks/0/logs": lambda asked: chunks(200, b"oops\n" if "stderr" in asked.path else b"fine\n"),
+    }
+    both = shunter("logs", "render", "-f")
+    assert (both.out, both.err) == ("fine\n", "oops\n")
+
+
+def test_top_prints_once_where_there_is_no_terminal(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers |= {
+        "GET /cluster": answer(200, CLUSTER),
+        "GET /nodes": page(NODE),
+        "GET /jobs": page(job_document("render", command=["sh", "-c", "[red]x"])),
+    }
+    out = shunter("top").out
+    assert "yard: up" in out and "1.5 of 2" in out and "render" in out and "[red]x" in out

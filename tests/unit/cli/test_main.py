@@ -1,0 +1,187 @@
+"""The command line as a whole: help, errors, exit codes, what it loads, how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shunter.cli.commands import ENTRIES, build
+from shunter.cli.completion import complete_jobs, complete_nodes
+
+from ..sdk.scripted_server import Asked, answer, chunks, job_document, lines, whole
+from .conftest import Cluster, Reply, Shunter, page
+
+SHUNTER = [sys.executable, "-c", "from shunter.cli.main import main; main()"]
+# Each would cost a tenth of a second or more at every call.
+HEAVY = {"pydantic", "httpx", "numpy", "starlette", "uvicorn", "grpc", "rich", "yaml", "asyncio", "psutil"}
+JOB = lines({"job": job_document("echo-1")})
+HELLO = lines({"log": {"stream": "stdout", "data": "aGVsbG8K"}})
+
+
+def test_help_lists_every_command_in_its_section(shunter: Shunter) -> None:
+    said = shunter("--help")
+    assert said.code == 0
+    for entry in ENTRIES.values():
+        assert f"  {entry.name} " in said.out and entry.summary in said.out
+    assert shunter("-h").out == said.out
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_command_has_help_with_an_example_or_few_options(shunter: Shunter, name: str) -> None:
+    said = shunter(name, "--help")
+    assert said.code == 0 and f"Usage: shunter {name}" in said.out
+    assert f"\n  shunter {name}" in said.out or name in ("node", "version", "top")
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_a_summary_begins_as_the_command_describes_itself(name: str) -> None:
+    description = build(ENTRIES[name]).help or ""
+    assert description.split()[0] == ENTRIES[name].summary.split()[0]
+
+
+def test_a_command_that_does_not_exist_is_answered_with_the_nearest(shunter: Shunter) -> None:
+    said = shunter("jbos")
+    assert said.code == 2 and "jobs" in said.err
+
+
+def test_the_version_is_printed(shunter: Shunter) -> None:
+    assert shunter("--version").out == shunter("version").out == "shunter 0.1.0\n"
+
+
+def test_where_no_cluster_runs_it_is_said_how_to_start_one(
+    shunter: Shunter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("SHUNTER_URL", raising=False)
+    monkeypatch.setenv("SHUNTER_HOME", str(tmp_path))
+    said = shunter("jobs")
+    assert said.code == 3
+    assert said.err == "shunter: error: no cluster is running here; start one with: shunter up --detach\n"
+    assert shunter("run", "true").code == 125
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(400, 2), (401, 2), (404, 2), (409, 2), (500, 3)], ids=lambda number: str(number)
+)
+def test_refusals_come_to_their_exit_codes(cluster: Cluster, shunter: Shunter, status: int, code: int) -> None:
+    cluster.answers["GET /jobs/a"] = answer(status, {"detail": "it is so"})
+    said = shunter("job", "a")
+    assert said.code == code and "it is so" in said.err
+
+
+def test_a_mistake_of_ours_is_shown_with_its_trace(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /jobs"] = page(job_document(submitted_at="yesterday"))
+    said = shunter("jobs")
+    assert said.code == 125 and "Traceback" in said.err
+
+
+def test_the_namespace_may_come_from_the_environment(
+    cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHUNTER_NAMESPACE", "film")
+    cluster.answers["GET /jobs"] = page()
+    shunter("jobs")
+    assert "namespace=film" in cluster.asked[0]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["up", "--cpu", "lots"],
+        ["up", "--listen", "7070"],
+        ["up", "--store", "floppy"],
+        ["worker", "--manager", "here:1", "--token-file", "nowhere"],
+        ["worker", "--manager", "here:1"],
+        ["worker", "--manager", "here", "--token", "t"],
+    ],
+)
+def test_a_start_with_wrong_words_is_refused_before_anything_is_started(shunter: Shunter, arguments: list[str]) -> None:
+    said = shunter(*arguments)
+    assert said.code == 2 and said.err.startswith("shunter: error: --")
+
+
+def test_job_and_node_names_are_completed(cluster: Cluster) -> None:
+    cluster.answers |= {"GET /jobs": page(job_document("render"), job_document("fetch"), job_document("render"))}
+    assert complete_jobs("re") == ["render"]
+    cluster.answers.clear()
+    assert complete_jobs("re") == complete_nodes("") == []
+
+
+@pytest.mark.parametrize(("words", "offered"), [("shunter jo", ["jobs", "job"]), ("shunter wait re", ["render"])])
+def test_the_shell_is_offered_commands_and_names(cluster: Cluster, words: str, offered: list[str]) -> None:
+    cluster.answers["GET /jobs"] = page(job_document("render"))
+    asked = {"_SHUNTER_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    done = subprocess.run(SHUNTER, env=os.environ | asked, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == offered, done
+
+
+def test_a_listing_loads_nothing_heavy(cluster: Cluster) -> None:
+    cluster.answers["GET /jobs"] = page(job_document())
+    program = (
+        "import json, sys\nfrom shunter.cli.main import carry_out\n"
+        "assert carry_out(['jobs']) == 0\nprint(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_an_interrupt_ends_the_job_gracefully_and_a_second_one_at_once(cluster: Cluster) -> None:
+    graceful, at_once = threading.Event(), threading.Event()
+
+    def follow(_: Asked) -> Iterator[bytes]:
+        yield from chunks(201, JOB, HELLO, ended=False)
+        at_once.wait(30)
+        yield from chunks(201, lines({"end": job_document("echo-1", state="cancelled"), "exit_code": 137}))[1:]
+
+    def stop(asked: Asked) -> Reply:
+        (at_once if "now=true" in asked.path else graceful).set()
+        return whole(204, b"")
+
+    cluster.answers |= {"POST /jobs": follow, "DELETE /jobs/id:7": stop}
+    with subprocess.Popen([*SHUNTER, "run", "x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == "hello\n"
+        process.send_signal(signal.SIGINT)
+        assert graceful.wait(30)
+        process.send_signal(signal.SIGINT)
+        assert at_once.wait(30)
+        assert process.wait(30) == 137
+        assert "ending echo-1; again: at once" in process.stderr.read()
+
+
+def test_a_reader_that_has_seen_enough_ends_the_job_and_the_command_silently(cluster: Cluster) -> None:
+    stopped = threading.Event()
+
+    def follow(asked: Asked) -> Iterator[bytes]:
+        yield from chunks(201, JOB, HELLO, ended=False)
+        while not asked.gone.wait(0.01):
+            yield chunks(201, HELLO)[1]
+
+    def stop(_: Asked) -> Reply:
+        stopped.set()
+        return whole(204, b"")
+
+    cluster.answers |= {"POST /jobs": follow, "DELETE /jobs/id:7": stop}
+    with subprocess.Popen([*SHUNTER, "run", "x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == "hello\n"
+        process.stdout.close()
+        assert process.wait(30) == 1
+        assert process.stderr.read() == ""
+    assert stopped.is_set()
+
+
+def test_a_listing_into_a_closed_pipe_ends_silently(cluster: Cluster) -> None:
+    cluster.answers["GET /jobs"] = page(job_document("x" * 60), job_document("y" * 60))
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as closed:
+        done = subprocess.run([*SHUNTER, "jobs"], stdout=closed, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")

@@ -1,0 +1,93 @@
+"""Tables, ages and colours."""
+
+from __future__ import annotations
+
+import os
+import pty
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from shunter.cli.printing import MEASURED_ROWS_MAX, Column, age, counted, print_table
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+COLUMNS = [Column("NAME"), Column("STATE"), Column("N", right=True), Column("COMMAND")]
+
+
+def on_terminal(draw: Callable[[], object], monkeypatch: pytest.MonkeyPatch, width: int = 40) -> str:
+    """What `draw` writes when standard output is a terminal."""
+    ours, theirs = pty.openpty()
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "xterm")
+    with os.fdopen(theirs, "w") as terminal:
+        monkeypatch.setattr(sys, "stdout", terminal)
+        draw()
+        terminal.flush()
+        written = os.read(ours, 65536).decode()
+    os.close(ours)
+    return written.replace("\r\n", "\n")
+
+
+def table() -> int:
+    rows = [["render", "running", "7", "sh -c " + "x" * 60], ["a", "failed", "12345", "true"]]
+    return print_table(COLUMNS, rows, state_column=1)
+
+
+def test_columns_are_aligned_and_nothing_is_cut_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert table() == 2
+    assert capsys.readouterr().out == (
+        f"NAME    STATE        N  COMMAND\nrender  running      7  sh -c {'x' * 60}\na       failed   12345  true\n"
+    )
+
+
+def test_on_a_terminal_states_have_colours_and_lines_end_where_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    lines = on_terminal(table, monkeypatch).splitlines()
+    assert "\x1b[36mrunning\x1b[0m" in lines[1] and "\x1b[31mfailed " in lines[2]
+    assert [len(line.replace("\x1b[36m", "").replace("\x1b[0m", "")) for line in lines[:2]] == [31, 40]
+
+
+def test_who_wants_no_colours_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in on_terminal(table, monkeypatch)
+
+
+def test_what_a_task_wrote_cannot_move_the_cursor(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table([Column("A")], [["\x1b[2Jgone\nnext"]])
+    assert capsys.readouterr().out == "A\n?[2Jgone?next\n"
+
+
+def test_many_rows_stream_with_the_widths_of_the_first(capsys: pytest.CaptureFixture[str]) -> None:
+    taken = 0
+
+    def rows() -> object:
+        nonlocal taken
+        for number in range(MEASURED_ROWS_MAX + 5):
+            taken += 1
+            yield [str(number), "x"]
+
+    assert print_table([Column("A"), Column("B")], rows()) == taken == MEASURED_ROWS_MAX + 5  # type: ignore[arg-type]
+    assert capsys.readouterr().out.splitlines()[-1] == "1004  x"
+
+
+@pytest.mark.parametrize(
+    ("at", "text"),
+    [
+        (None, "-"),
+        ("2026-01-02T03:04:05.000Z", "0s"),
+        ("2026-01-02T03:05:00.000Z", "0s"),
+        ("2026-01-02T03:02:30.000Z", "95s"),
+        ("2026-01-02T03:01:00.000Z", "3m"),
+        ("2026-01-01T22:04:05.000Z", "5h"),
+        ("2025-12-30T03:04:05.000Z", "3d"),
+    ],
+)
+def test_ages_have_one_unit(at: str | None, text: str) -> None:
+    assert age(at, NOW) == text
+
+
+def test_counts_are_words() -> None:
+    assert counted({"running": 3, "queued": 12345}) == "3 running, 12,345 queued"
+    assert counted({}) == "none"
