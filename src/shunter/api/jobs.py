@@ -13,7 +13,7 @@ import msgspec
 from shunter.api.exchange import Exchange, decode_json, encode
 from shunter.api.references import parse_index, parse_job_reference
 from shunter.api.routing import Context
-from shunter.api.streams import stream_lines, stream_log
+from shunter.api.streams import OCTETS, log_header, stream_lines, stream_log
 from shunter.model.documents import parse_documents
 from shunter.model.errors import Invalid, Problem
 from shunter.model.problems import shown
@@ -112,29 +112,37 @@ async def list_attempts(context: Context, exchange: Exchange) -> AttemptPage:
 
 
 async def read_log(context: Context, exchange: Exchange) -> None:
+    """One piece is answered whole, as most logs are small; more of them, or a followed one, in chunks."""
     asked = exchange.query
     size_max = LOG_PIECE_SIZE_MAX if asked["limit"] is None else min(asked["limit"], LOG_PIECE_SIZE_MAX)
     query = LogQuery(asked["stream"], asked["offset"], size_max, asked["attempt"])
     job, index = _job(exchange), _index(exchange)
     if asked["follow"]:
         pieces = await context.gateway.follow_log(exchange.caller, job, index, query)
+        await stream_log(exchange, pieces, asked["limit"])
+        return
+    piece = await context.gateway.read_log(exchange.caller, job, index, query)
+    if _is_last(piece, query) or len(piece.data) == asked["limit"]:
+        await exchange.answer(200, piece.data, OCTETS, [log_header(piece)])
     else:
-        pieces = _log_so_far(context, exchange, job, index, query)
-    await stream_log(exchange, pieces, asked["limit"])
+        await stream_log(exchange, _log_so_far(context, exchange, (job, index), query, piece), asked["limit"])
 
 
 async def _log_so_far(
-    context: Context, exchange: Exchange, job: JobReference, index: int, query: LogQuery
+    context: Context, exchange: Exchange, task: tuple[JobReference, int], query: LogQuery, piece: LogPiece
 ) -> AsyncGenerator[LogPiece, None]:
-    """What a task has written by now, piece by piece. A short piece is the last, unless a hole in the log cut it."""
-    while True:
-        piece = await context.gateway.read_log(exchange.caller, job, index, query)
-        skipped = piece.next_offset > query.offset + len(piece.data)
-        is_last = piece.eof or (len(piece.data) < query.size_max and not skipped)
-        yield replace(piece, eof=is_last)
-        if is_last:
-            return
+    """This first piece of what a task has written by now, and the others."""
+    yield piece
+    while not _is_last(piece, query):
         query = replace(query, offset=piece.next_offset)
+        piece = await context.gateway.read_log(exchange.caller, *task, query)
+        yield piece
+
+
+def _is_last(piece: LogPiece, query: LogQuery) -> bool:
+    """A short piece is the last one by now, unless a hole in the log cut it."""
+    is_cut = piece.next_offset > query.offset + len(piece.data)
+    return piece.eof or (len(piece.data) < query.size_max and not is_cut)
 
 
 async def _read_manifest(exchange: Exchange) -> object:

@@ -47,14 +47,14 @@ async def stream_log(exchange: Exchange, pieces: AsyncGenerator[LogPiece, None],
     """Raw output, at most `size_max` bytes. What is cut short has no proper end: nobody shall take it for whole."""
     async with aclosing(pieces):
         first = await anext(pieces, LogPiece(b"", 0, eof=True))
-        headers = [(b"x-log-truncated", b"true" if first.truncated else b"false")]
-        if first.eof:
-            await exchange.answer(200, first.data[:size_max], OCTETS, headers)
-            return
-        await exchange.begin(200, OCTETS, headers)
+        await exchange.begin(200, OCTETS, [log_header(first)])
         async with aclosing(_log_chunks(first, pieces, size_max)) as chunks:
             if await _pump(exchange, chunks, bytes):
                 await exchange.end()
+
+
+def log_header(piece: LogPiece) -> tuple[bytes, bytes]:
+    return b"x-log-truncated", b"true" if piece.truncated else b"false"
 
 
 async def _pump(

@@ -147,6 +147,20 @@ async def test_the_log_so_far_is_read_whole_in_pieces(
     assert (await client.get(path)).body == b"abcd"
 
 
+async def test_a_hole_in_a_log_does_not_end_it(
+    client: Client, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.post("/api/v1/jobs", manifest())
+    pieces = {0: LogPiece(b"head", 1000, eof=False, truncated=True), 1000: LogPiece(b"tail", 1004, eof=True)}
+
+    async def read(_caller: object, _job: object, _index: int, query: LogQuery) -> LogPiece:
+        return pieces[query.offset]
+
+    monkeypatch.setattr(gateway, "read_log", read)
+    answer = await client.get("/api/v1/jobs/render/tasks/0/logs")
+    assert (answer.body, answer.headers["x-log-truncated"]) == (b"headtail", "true")
+
+
 async def test_a_log_query_reaches_the_gateway_and_a_cut_log_says_so(client: Client, gateway: FakeGateway) -> None:
     gateway.log_is_truncated = True
     await client.post("/api/v1/jobs", manifest())
@@ -161,7 +175,7 @@ async def test_a_followed_log_grows_until_its_end_or_its_limit(client: Client, g
     await client.post("/api/v1/jobs", manifest())
     call = client.start("GET", "/api/v1/jobs/render/tasks/0/logs?follow=true")
     gateway.pieces.put_nowait(LogPiece(b"", 0, eof=False))
-    gateway.pieces.put_nowait(LogPiece(b"one", 3, eof=False))
+    gateway.pieces.put_nowait(LogPiece(b"one", 3, eof=True))  # of this attempt; another follows
     assert await call.chunk() == b"one"
     gateway.pieces.put_nowait(LogPiece(b"two", 6, eof=True))
     assert await call.chunk() == b"two"
