@@ -73,7 +73,7 @@ def call_as_generated(url: str, route: Route, mode: GenerationMode) -> None:
         suppress_health_check=list(HealthCheck),
         derandomize=True,
     )
-    def call(case: schemathesis.Case) -> None:
+    def call(case: schemathesis.Case[Any]) -> None:
         case.call_and_validate(base_url=url, headers=AUTHORIZED, checks=asked, timeout=10)
 
     call()

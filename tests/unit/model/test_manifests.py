@@ -359,7 +359,8 @@ def test_problems_of_several_manifests_are_told_apart() -> None:
 
 def test_labels_are_checked_on_their_own_as_well() -> None:
     check_labels({"a": "b", "gone": None}, "labels")
-    for labels in ({"a b": None}, {"a": "x" * 300}, {"a": "line\nbreak"}):
+    wrong: list[dict[str, str | None]] = [{"a b": None}, {"a": "x" * 300}, {"a": "line\nbreak"}]
+    for labels in wrong:
         with pytest.raises(Invalid):
             check_labels(labels, "labels")
 
