@@ -64,7 +64,7 @@ def test_job_manifests_in_a_page_are_accepted(page: Path) -> None:
     for block in code_blocks(page, "yaml"):
         for document in parse_documents(block):
             if isinstance(document, dict) and document.get("kind") == "Job":
-                parse_job(document)
+                parse_job(document, name_default="made-up")
 
 
 def test_python_in_the_readme_compiles() -> None:
