@@ -34,6 +34,7 @@ def on_hello(round: Round, hello: Hello) -> Welcome | Refused:
                 round.now_ms,
             )
         )
+        _choose_anew(round, node)
     return Welcome(round.epoch, node, round.settings.heartbeat_s)
 
 
@@ -57,6 +58,13 @@ def on_label(round: Round, name: str, labels: dict[str, str | None]) -> None:
         raise NotFound(f"there is no node {name!r}")
     changed = {key: value or "" for key, value in labels.items()}
     round.record(c.NodeLabelled(record.id, changed, round.now_ms, record.name))
+    _choose_anew(round, record.id)
+
+
+def _choose_anew(round: Round, node: int) -> None:
+    """What constraints ask about has changed: lanes are refilled only after the policy has chosen the node again."""
+    for lanes in round.state.nodes.records[node].lanes.values():
+        lanes.may_refill = False
 
 
 def _refusal(round: Round, hello: Hello) -> Refused | None:

@@ -55,7 +55,8 @@ def _refill(round: Round) -> None:
     ahead: list[ClassRecord] = []
     for record in _in_order(round, set(hungry)):
         for lanes in hungry.get(record.id, ()):
-            if record.queued and not _is_wanted(round, lanes, ahead):
+            may_refill = lanes.may_refill and round.state.nodes.view.eligible[lanes.node]
+            if record.queued and may_refill and not _is_wanted(round, lanes, ahead):
                 _top_up(round, lanes)
         if record.queued:
             ahead.append(record)
@@ -122,7 +123,8 @@ def _apply(round: Round, placement: Placement) -> None:
         lanes = record.lanes.get(node)
         width = lanes.width if lanes else 0
         round.record(c.LanesSet(record.id, node, width + fitting))
-        record.lanes[node].progress_ms = round.now_ms
+        lanes = record.lanes[node]
+        lanes.progress_ms, lanes.may_refill = round.now_ms, True
         give(round, record, node, fitting)
 
 

@@ -99,8 +99,10 @@ class Lanes:
     node: int
     width: int = 0
     outstanding: int = 0
-    progress_ms: int = 0  # when the last task of it ended; not part of the committed state
+    # Not part of the committed state:
+    progress_ms: int = 0  # when the last task of it ended
     recalled: bool = False
+    may_refill: bool = False  # the policy chose this node, and what constraints ask about has not changed since
 
 
 @dataclass(slots=True, eq=False)

@@ -152,9 +152,9 @@ def spec(name: str = "job", count: int = 1, **fields: Any) -> JobSpec:
     restart = fields.pop("restart", Restart())
     needs = fields.pop("needs", {"cpu": 1000})
     queue_timeout_s = fields.pop("queue_timeout_s", 0.0)
-    datacenters = fields.pop("datacenters", ())
+    datacenters, constraints = fields.pop("datacenters", ()), fields.pop("constraints", ())
     group = GroupSpec(
-        "main", count, TaskSpec(("/bin/true",)), needs, restart, datacenters, queue_timeout_s=queue_timeout_s
+        "main", count, TaskSpec(("/bin/true",)), needs, restart, datacenters, constraints, queue_timeout_s
     )
     return JobSpec(fields.pop("namespace", "default"), name, (group,), **fields)
 

@@ -320,3 +320,32 @@ def test_a_crashed_manager_finds_everything_again() -> None:
         stage.engine = second.engine
 
     play(scene)
+
+
+def test_lanes_of_a_node_that_is_not_eligible_are_not_refilled() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        await stage.submit(spec(count=5))
+        [(_, order)] = stage.orders()
+        await stage.engine.node_event(node, NodeEvent.SILENT, "missed two heartbeats")
+        await stage.end(node, order)
+        assert not stage.orders()
+        assert stage.reserved_cpu(node) == 0
+
+    play(scene)
+
+
+def test_a_relabelled_node_gets_no_more_of_what_its_labels_forbid() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        await stage.engine.label_node("n1", {"disk": "ssd"})
+        await stage.submit(spec(count=5, constraints=("node.labels.disk == 'ssd'",)))
+        [(_, order)] = stage.orders()
+        await stage.engine.label_node("n1", {"disk": None})
+        await stage.end(node, order)
+        assert not stage.orders()
+        await stage.engine.label_node("n1", {"disk": "ssd"})
+        await stage.settle()
+        assert stage.orders()
+
+    play(scene)
