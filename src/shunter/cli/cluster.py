@@ -3,7 +3,6 @@ which is loaded here and nowhere else, and only as far as needed, because it bri
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -137,7 +136,9 @@ def worker(
         "labels": pairs(label, "--label"),
         "datacenter": datacenter,
     }
-    raise typer.Exit(import_module("shunter.app.worker").run_worker(_json(options)))
+    from shunter.app.worker import run_worker
+
+    raise typer.Exit(run_worker(_json(options)))
 
 
 def version() -> None:

@@ -15,12 +15,10 @@ from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Limit, Output
 from shunter.cli.printing import Column, print_items, print_table
-from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.views import EventView
 
 EVENTS_SHOWN = 100
 WIDENING = 10  # how much further to look back when too few events were found
-ALL = "*"
 
 
 def events(
@@ -44,7 +42,7 @@ def events(
     shunter events --follow --after 42-3      goes on where another call ended
     """
     with open_client() as client:
-        look = partial(client.events, job=job, namespace=namespace or (NAMESPACE_DEFAULT if job else ALL))
+        look = partial(client.events, job=job, namespace=namespace)
         if follow:
             _print_live(look(after=after, follow=True), output)
             return

@@ -16,9 +16,7 @@ from shunter.cli.progress import Progress
 from shunter.model.errors import Invalid, Problem
 from shunter.model.jobs import COUNT_MAX, NAMESPACE_DEFAULT
 from shunter.model.views import FollowLine
-from shunter.sdk.calls import NAME_END_LETTERS
 from shunter.sdk.client import Client
-from shunter.sdk.core import new_key
 from shunter.sdk.manifests import Manifest, job_manifest
 
 SIGNALLED = 128  # exit codes from here on mean that a signal ended the task
@@ -77,16 +75,22 @@ def run(
     """
     options = {
         "name": name, "count": count, "cpu": cpu, "memory": memory, "disk": disk,
-        "resources": {**({"gpu": gpu} if gpu is not None else {}), **pairs(resource, "--resource")},
+        "resources": _countables(gpu, resource),
         "env": _environment(env), "dir": dir or os.getcwd(), "timeout": timeout, "priority": priority,  # noqa: PTH109
         "restart": restart, "datacenters": datacenter, "constraints": constraint, "labels": pairs(label, "--label"),
     }  # fmt: skip
     with open_client(namespace) as client:
-        manifest = job_manifest(command, new_key()[:NAME_END_LETTERS], options)
+        manifest = job_manifest(command, options)
         if detach:
             print(client.submit(manifest).name)
             return
         raise typer.Exit(_run_task(client, manifest) if count == 1 else _run_array(client, manifest, count))
+
+
+def _countables(gpu: int | None, words: Words) -> dict[str, int | str]:
+    """Counts as numbers; what is none is left for the cluster to refuse, with all other problems."""
+    found = {key: int(value) if value.isdecimal() else value for key, value in pairs(words, "--resource").items()}
+    return found if gpu is None else {"gpu": gpu, **found}
 
 
 def _environment(words: Words) -> dict[str, str]:

@@ -63,10 +63,11 @@ class Transport:
             try:
                 connection = self._idle.pop()
             except IndexError:  # asked this way, because another thread may have taken the last one
-                return Connection(self._find())
+                break
             if connection.open_and_silent():
                 return connection
             connection.close()
+        return Connection(self._find())
 
     def give_back(self, connection: Connection) -> None:
         if len(self._idle) < IDLE_MAX:

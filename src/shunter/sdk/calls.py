@@ -25,24 +25,19 @@ from shunter.model.views import (
 )
 from shunter.sdk import requests
 from shunter.sdk.core import Core
-from shunter.sdk.following import Ended, follow_submit
+from shunter.sdk.following import Ended, event_namespace, follow_submit
 from shunter.sdk.manifests import Manifest, Source, job_manifest, read_manifest, read_manifests
 from shunter.sdk.steps import Conversation, Request
 
 JOB_ENDS = frozenset(state.word for state in JOB.ends)
-NAME_END_LETTERS = 10
-
-
-def run_manifest(core: Core, command: Sequence[str], options: Mapping[str, Any]) -> Manifest:
-    return job_manifest(command, core.new_key()[:NAME_END_LETTERS], options)
 
 
 def run(core: Core, command: Sequence[str], options: Mapping[str, Any]) -> Conversation[tuple[JobView, bool]]:
-    return core.submit(run_manifest(core, command, options))
+    return core.submit(job_manifest(command, options))
 
 
 def run_to_end(core: Core, command: Sequence[str], options: Mapping[str, Any]) -> Conversation[Ended]:
-    return follow_submit(core, run_manifest(core, command, options), "end")
+    return follow_submit(core, job_manifest(command, options), "end")
 
 
 def submit(core: Core, source: Source) -> Conversation[tuple[JobView, bool]]:
@@ -120,7 +115,7 @@ def events(
     """Emits the EventViews that are there."""
 
     def page(size: int, cursor: str | None) -> Request:
-        return requests.events(namespace or core.namespace, job_name, size, cursor or after)
+        return requests.events(event_namespace(core, namespace, job_name), job_name, size, cursor or after)
 
     return core.pages(page, EventPage, requests.EVENT_PAGE_MAX, limit)
 

@@ -136,7 +136,8 @@ class Client:
         job: str | None = None,
         limit: int | None = None,
     ) -> Iterator[EventView]:
-        """The events there are, oldest first; with `follow`, those that come, without end."""
+        """The events there are, oldest first; with `follow`, those that come, without end. Of all namespaces, unless
+        one, or a job, is named."""
         if follow:
             return self._transport.stream(following.follow_events(self._core, namespace, job, after))
         return self._transport.stream(calls.events(self._core, namespace, job, after, limit))

@@ -43,8 +43,8 @@ class Page(Protocol):
 
 
 def new_key() -> str:
-    """Twenty random letters and digits: an idempotency key, or the end of a name."""
-    return base64.b32encode(os.urandom(15)).decode().lower()[:20]
+    """An idempotency key: letters and digits that nobody else will come upon."""
+    return base64.b32encode(os.urandom(15)).decode().lower()
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from shunter.sdk.errors import ConnectionLost, Unavailable
 from shunter.sdk.patience import Deadline
 from shunter.sdk.steps import Conversation, Emit, Read, Request
 
+ALL_NAMESPACES = "*"
 LOG_PIECE_BYTES = 2**20
 RESUMED_AFTER_S = 0.2  # a cluster that ends its streams is about to stop: no hurry
 
@@ -156,7 +157,7 @@ def follow_events(core: Core, namespace: str | None, job: str | None, after: str
         cluster = yield from core.ask(requests.cluster(), ClusterInfo)
         after = str(cluster.state_version)
     patience = core.patience()
-    space = namespace or core.namespace
+    space = event_namespace(core, namespace, job)
     while True:
         yield from core.exchange(requests.follow_events(space, job, after), stream=True, patience=patience)
         partial = b""
@@ -170,6 +171,11 @@ def follow_events(core: Core, namespace: str | None, job: str | None, after: str
         except ConnectionLost:
             pass
         yield from core.wait_out(_broken("the stream of events ended"), patience, Deadline(core.clock))
+
+
+def event_namespace(core: Core, namespace: str | None, job: str | None) -> str:
+    """Events are those of all namespaces unless one is named; a job has its name in one."""
+    return namespace or (core.namespace if job else ALL_NAMESPACES)
 
 
 def _event(message: bytes) -> EventView | None:

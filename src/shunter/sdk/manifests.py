@@ -5,8 +5,7 @@ Called by both clients and the CLI.
 
 from __future__ import annotations
 
-import posixpath
-import re
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
@@ -16,7 +15,7 @@ from shunter.model.resources import STANDARD
 from shunter.sdk.errors import Invalid, Problem
 
 API_VERSION = "shunter.dev/v1"
-NAME_STEM_MAX = 40
+UNLIMITED = "unlimited"
 
 Manifest = Mapping[str, Any]
 Source = Manifest | str | Path
@@ -27,7 +26,7 @@ class RunOptions(TypedDict, total=False):
     """What may be said about a run beside its command; None is the same as not said. Further fields of a Job's spec
     are passed on as they are."""
 
-    name: str | None  # default: made of the command and a random word
+    name: str | None  # default: made of the command by the cluster
     count: int
     cpu: Quantity | None
     memory: Quantity | None
@@ -38,29 +37,27 @@ class RunOptions(TypedDict, total=False):
     labels: Mapping[str, str] | None
     timeout: str | float | Mapping[str, Any] | None
     priority: int | None
-    restart: str | Mapping[str, Any] | None  # never, on-failure, on-failure:5, always, or the whole mapping
+    restart: str | Mapping[str, Any] | None  # never, on-failure, on-failure:5, always, or a whole mapping
     datacenters: Sequence[str] | None
     constraints: Sequence[str] | None
     type: str | None
 
 
-def job_manifest(command: Sequence[str], unique: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """A Job that runs `command`. Without a name it gets one made of the command's and `unique`."""
+def job_manifest(command: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """A Job that runs `command`. The cluster names it where it has no name."""
     if isinstance(command, str) or not command:
         fix = 'write it as a list: ["echo", "hello"]'
         raise Invalid([Problem("command", "must be a list of words, at least one", command, fix)])
     words = [str(word) for word in command]
     said = {key: value for key, value in options.items() if value is not None}
-    metadata: dict[str, Any] = {"name": said.pop("name", None) or f"{_stem(words[0])}-{unique}"}
-    if labels := said.pop("labels", None):
-        metadata["labels"] = dict(labels)
+    metadata = {key: said.pop(key) for key in ("name", "labels") if key in said}
     resources = {resource: said.pop(resource) for resource in STANDARD if resource in said}
     if resources := {**said.pop("resources", {}), **resources}:
         said["resources"] = resources
     if isinstance(said.get("restart"), str):
         said["restart"] = _restart(said["restart"])
     if "dir" in said:
-        said["dir"] = str(said["dir"])
+        said["dir"] = os.path.abspath(said["dir"])  # noqa: PTH100
     return {"apiVersion": API_VERSION, "kind": "Job", "metadata": metadata, "spec": {"command": words, **said}}
 
 
@@ -102,14 +99,10 @@ def parse_manifests(text: str | bytes) -> list[Manifest]:
     return [document for document in documents if isinstance(document, Mapping)]
 
 
-def _stem(program: str) -> str:
-    """What of a program's name may begin a job's name."""
-    words = re.sub(r"[^a-z0-9]+", "-", posixpath.basename(program).lower()).strip("-")
-    return words[:NAME_STEM_MAX].strip("-") or "job"
-
-
 def _restart(text: str) -> dict[str, Any]:
     policy, colon, most = text.partition(":")
-    if colon and not most.isdigit():
+    if not colon:
+        return {"policy": policy}
+    if most != UNLIMITED and not (most.isascii() and most.isdigit()):
         raise Invalid([Problem("restart", "must end in a number", text, "write it as on-failure:5")])
-    return {"policy": policy, "max": int(most)} if colon else {"policy": policy}
+    return {"policy": policy, "max": most if most == UNLIMITED else int(most)}

@@ -40,15 +40,15 @@ def test_run_says_all_that_was_asked_of_it(cluster: Cluster, shunter: Shunter, m
     cluster.answers["POST /jobs"] = answer(201, job_document("render"))
     words = (
         "run -d --name render --count 3 --cpu 500m --memory 1Gi --disk 2Gi --gpu 1 --resource licence=2"
-        " --env A=b=c -e MINE --dir /srv --timeout 10m --priority 70 --restart on-failure:5 --datacenter berlin --constraint x==1"
-        " --label team=film -n film render --quiet --name x"
+        " --env A=b=c -e MINE --dir /srv --timeout 10m --priority 70 --restart on-failure:5 --datacenter berlin"
+        " --constraint x==1 --label team=film -n film render --quiet --name x"
     )
     assert shunter(*words.split()).out == "render\n"
     sent: Any = cluster.server.asked[0].json
     assert sent["metadata"] == {"name": "render", "labels": {"team": "film"}}
     assert sent["spec"] == {
         "command": ["render", "--quiet", "--name", "x"], "count": 3, "env": {"A": "b=c", "MINE": "here"}, "dir": "/srv",
-        "resources": {"cpu": "500m", "memory": "1Gi", "disk": "2Gi", "gpu": 1, "licence": "2"}, "timeout": "10m",
+        "resources": {"cpu": "500m", "memory": "1Gi", "disk": "2Gi", "gpu": 1, "licence": 2}, "timeout": "10m",
         "priority": 70, "restart": {"policy": "on-failure", "max": 5}, "datacenters": ["berlin"],
         "constraints": ["x==1"],
     }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -185,3 +186,10 @@ def test_a_listing_into_a_closed_pipe_ends_silently(cluster: Cluster) -> None:
     with os.fdopen(write, "w") as closed:
         done = subprocess.run([*SHUNTER, "jobs"], stdout=closed, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_the_page_about_the_command_line_is_what_make_docs_writes() -> None:
+    root = Path(__file__).parents[3]
+    generator = runpy.run_path(str(root / "scripts" / "generate_cli_docs.py"))
+    written = (root / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert written == generator["cli_page"](), "run `make docs` and commit docs/cli.md"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import sys
@@ -24,10 +25,11 @@ def on_terminal(draw: Callable[[], object], monkeypatch: pytest.MonkeyPatch, wid
     with os.fdopen(theirs, "w") as terminal:
         monkeypatch.setattr(sys, "stdout", terminal)
         draw()
-        terminal.flush()
-        written = os.read(ours, 65536).decode()
-    os.close(ours)
-    return written.replace("\r\n", "\n")
+    written = b""
+    with os.fdopen(ours, "rb", buffering=0) as reader, contextlib.suppress(OSError):  # its end is an error
+        while data := reader.read(65536):
+            written += data
+    return written.decode().replace("\r\n", "\n")
 
 
 def table() -> int:

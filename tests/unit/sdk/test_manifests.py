@@ -13,10 +13,9 @@ from shunter.sdk.manifests import job_manifest, read_manifest, read_manifests
 
 
 def test_a_command_alone_makes_a_job_that_the_cluster_takes() -> None:
-    manifest = job_manifest(["/usr/bin/Render.sh", "-q"], "abc123", {})
-    assert manifest["metadata"] == {"name": "render-sh-abc123"}
-    assert manifest["spec"] == {"command": ["/usr/bin/Render.sh", "-q"]}
-    assert parse_job(manifest).groups[0].task.command == ("/usr/bin/Render.sh", "-q")
+    manifest = job_manifest(["/usr/bin/render", "-q"], {"name": None})
+    assert (manifest["metadata"], manifest["spec"]) == ({}, {"command": ["/usr/bin/render", "-q"]})
+    assert parse_job(manifest, name_default="x").groups[0].task.command == ("/usr/bin/render", "-q")
 
 
 def test_every_option_ends_up_where_the_cluster_looks_for_it() -> None:
@@ -25,7 +24,7 @@ def test_every_option_ends_up_where_the_cluster_looks_for_it() -> None:
         "env": {"A": "b"}, "dir": Path("/srv"), "labels": {"team": "film"}, "timeout": "10m", "priority": 70,
         "restart": "on-failure:5", "datacenters": ["berlin"], "constraints": ["node.labels.disk == 'ssd'"],
     }  # fmt: skip
-    job = parse_job(job_manifest(["x"], "abc", options))
+    job = parse_job(job_manifest(["x"], options))
     group = job.groups[0]
     assert (job.name, job.count, job.priority, job.labels) == ("render", 3, 70, {"team": "film"})
     assert group.needs == {"cpu": 500, "memory": 2**30, "gpu": 1}
@@ -34,25 +33,32 @@ def test_every_option_ends_up_where_the_cluster_looks_for_it() -> None:
     assert (group.datacenters, group.constraints) == (("berlin",), ("node.labels.disk == 'ssd'",))
 
 
-@pytest.mark.parametrize(
-    ("program", "stem"),
-    [("/bin/true", "true"), ("./.hidden", "hidden"), ("Größe", "gr-e"), ("///", "job"), ("x" * 300, "x" * 40)],
-)
-def test_a_name_is_made_of_the_program_and_is_always_valid(program: str, stem: str) -> None:
-    manifest = job_manifest([program], "abc123", {})
-    assert manifest["metadata"]["name"] == f"{stem}-abc123"
-    parse_job(manifest)
-
-
 @pytest.mark.parametrize("command", [[], "echo hello"])
 def test_a_command_must_be_a_list_of_words(command: Any) -> None:
     with pytest.raises(Invalid, match="list"):
-        job_manifest(command, "abc", {})
+        job_manifest(command, {})
 
 
 def test_a_restart_policy_must_end_in_a_number() -> None:
     with pytest.raises(Invalid, match="on-failure:5"):
-        job_manifest(["x"], "abc", {"restart": "on-failure:many"})
+        job_manifest(["x"], {"restart": "on-failure:many"})
+
+
+@pytest.mark.parametrize(
+    ("text", "restart"),
+    [
+        ("always", {"policy": "always"}),
+        ("on-failure:0", {"policy": "on-failure", "max": 0}),
+        ("on-failure:unlimited", {"policy": "on-failure", "max": "unlimited"}),
+    ],
+)
+def test_a_restart_policy_may_be_a_word(text: str, restart: dict[str, object]) -> None:
+    assert job_manifest(["x"], {"restart": text})["spec"]["restart"] == restart
+
+
+def test_a_folder_is_taken_from_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert job_manifest(["x"], {"dir": "work"})["spec"]["dir"] == str(tmp_path / "work")
 
 
 def test_a_file_is_read_with_all_its_documents(tmp_path: Path) -> None:

@@ -1,0 +1,9 @@
+"""Run a command on the local cluster and print what it wrote."""
+
+import shunter
+
+with shunter.connect() as client:
+    job = client.run(["echo", "hello"])  # returns when the job is acknowledged: from here on it cannot be lost
+    job.wait()
+    print(job.name, job.state, job.counts)
+    print(job.logs().decode(), end="")

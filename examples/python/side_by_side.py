@@ -1,0 +1,16 @@
+"""The async client: several jobs at once, each followed to its end on a connection of its own."""
+
+import asyncio
+
+import shunter.aio
+
+
+async def main() -> None:
+    async with shunter.aio.connect() as client:
+        commands = [["sh", "-c", f"sleep 0.{number}; echo {number}"] for number in range(5)]
+        jobs = await asyncio.gather(*(client.run_to_end(command, cpu="100m") for command in commands))
+        for job in jobs:
+            print(job.name, job.state, (await job.logs()).decode().strip())
+
+
+asyncio.run(main())
