@@ -21,13 +21,18 @@ if TYPE_CHECKING:
     from shunter.sdk.errors import NotReachable as NotReachable
     from shunter.sdk.errors import Rejected as Rejected
     from shunter.sdk.errors import ShunterError as ShunterError
+    from shunter.sdk.errors import TooLarge as TooLarge
+    from shunter.sdk.errors import Unauthorized as Unauthorized
     from shunter.sdk.errors import Unavailable as Unavailable
 
 __version__ = "0.1.0"
 
 _MODULES = {"aio": "shunter.aio", "errors": "shunter.sdk.errors"}
 _CLIENT = ("Client", "Job", "connect")
-_ERRORS = ("Busy", "Conflict", "Invalid", "NotFound", "NotReachable", "Rejected", "ShunterError", "Unavailable")
+_ERRORS = (
+    *("Busy", "Conflict", "Invalid", "NotFound", "NotReachable", "Rejected", "ShunterError", "TooLarge"),
+    *("Unauthorized", "Unavailable"),
+)
 
 
 def __getattr__(name: str) -> Any:
