@@ -133,7 +133,7 @@ def fingerprint(state: State) -> dict[str, Any]:
     return {
         "version": state.version,
         "next_job": state.next_job,
-        "counts": list(state.task_counts),
+        "counts": (list(state.task_counts), list(state.job_counts)),
         "jobs": {job.id: _describe_job(state, job) for job in state.jobs.values()},
         "lanes": sorted(
             (record.id, record.key, lanes.node, lanes.width, lanes.outstanding)

@@ -59,6 +59,7 @@ class State:
         self.next_job = 1
         self.next_class = 1
         self.task_counts = [0] * STATES  # of all unfinished jobs
+        self.job_counts = [0] * len(JobState)
         self._blueprints: dict[bytes, Blueprint] = {}
         self._next_blueprint = 1
         self._class_ids: dict[tuple[object, ...], int] = {}
@@ -112,6 +113,7 @@ class State:
     def adopt_job(self, job: Job) -> None:
         """Make a job known that has all its groups."""
         self.jobs[job.id] = job
+        self.job_counts[job.state] += 1
         self.names.setdefault(job.namespace, {})[job.name] = job
         self.next_job = max(self.next_job, job.id + 1)
 
@@ -174,12 +176,13 @@ class State:
 
     def _job_stop_asked(self, change: c.JobStopAsked) -> None:
         job = self.jobs[change.job]
-        job.state = JOB.move(job.state, JobEvent.STOP_ASKED)
+        self._move_job(job, JobEvent.STOP_ASKED)
         job.reason = change.reason
 
     def _job_ended(self, change: c.JobEnded) -> None:
         job = self.jobs.pop(change.job)
-        job.state = JOB.move(job.state, JobEvent(change.event))
+        self._move_job(job, JobEvent(change.event))
+        self.job_counts[job.state] -= 1
         job.reason = change.reason or job.reason
         names = self.names[job.namespace]
         del names[job.name]
@@ -191,6 +194,11 @@ class State:
         job.blueprint.jobs -= 1
         if not job.blueprint.jobs:
             del self._blueprints[job.blueprint.body]
+
+    def _move_job(self, job: Job, event: JobEvent) -> None:
+        self.job_counts[job.state] -= 1
+        job.state = JOB.move(job.state, event)
+        self.job_counts[job.state] += 1
 
     def _drop_group(self, group: Group) -> None:
         for state, count in enumerate(group.counts):
@@ -404,7 +412,7 @@ class State:
         if not job.started_ms:
             job.started_ms = started_ms
         if job.state is JobState.PENDING:
-            job.state = JOB.move(job.state, JobEvent.STARTED)
+            self._move_job(job, JobEvent.STARTED)
 
     def _remember(self, group: Group, past: PastAttempt) -> None:
         if group.history is None:

@@ -14,6 +14,7 @@ from shunter.gateway.reasons import why
 from shunter.gateway.runs import FinishedRun, Runs
 from shunter.gateway.tokens import Tokens
 from shunter.model.errors import NotFound, Unavailable
+from shunter.model.lifecycles import JobState
 from shunter.model.manifests import JobReader, check_labels
 from shunter.model.resources import format_amount
 from shunter.model.views import (
@@ -226,9 +227,7 @@ class LocalGateway:
         nodes: dict[str, int] = {}
         for node in state.nodes.records.values():
             nodes[node.state.word] = nodes.get(node.state.word, 0) + 1
-        jobs: dict[str, int] = {}
-        for job in state.jobs.values():
-            jobs[job.state.word] = jobs.get(job.state.word, 0) + 1
+        jobs = {JobState(code).word: count for code, count in enumerate(state.job_counts) if count}
         columns = state.nodes.view
         return ClusterInfo(
             name=self._identity["name"],
@@ -261,7 +260,7 @@ class LocalGateway:
         record = self._engine.state.nodes.by_name.get(name)
         if record is None:
             raise NotFound(f"there is no node {name}")
-        stale_after_ms = int(self._engine.settings.heartbeat_s * STALE_HEARTBEATS * 1000)
+        stale_after_ms = int(self._workers.heartbeat_s * STALE_HEARTBEATS * 1000)
         return node_view(self._engine.state, record, int(self._clock.now() * 1000), stale_after_ms)
 
 

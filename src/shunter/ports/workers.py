@@ -11,6 +11,11 @@ from shunter.model.messages import LogData, ManagerMessage, StatsData, WorkerMes
 class Workers(Protocol):
     """The engine's way out: called only after the commit that holds what is sent."""
 
+    @property
+    def heartbeat_s(self) -> float:
+        """How often a node is heard of, at present."""
+        ...
+
     def send(self, node: int, message: ManagerMessage) -> None:
         """Hand over a message; never blocks. To a node that is not connected it is dropped: the inventory that a worker
         sends when it comes back makes the engine send again what is missing."""

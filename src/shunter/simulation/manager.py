@@ -113,6 +113,10 @@ class _Overheard:
         self._manager = manager
         self._sent = sent
 
+    @property
+    def heartbeat_s(self) -> float:
+        return self._manager.watcher.heartbeat_s
+
     def send(self, node: int, message: ManagerMessage) -> None:
         self._sent(self._manager, node, message)
         self._manager.watcher.send(node, message)

@@ -90,7 +90,7 @@ class KeeperHouse:
     def _spawn(self, number: int, listener: socket.socket) -> int:
         options = json.dumps({**self._options, "number": number})
         environment = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
-        environment["SHUNTER_HOME"] = str(self._home)
+        environment["SHUNTER_HOME"] = os.environ.get("SHUNTER_HOME", str(self._home))
         journal = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
         return os.posix_spawn(
             sys.executable,

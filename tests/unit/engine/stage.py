@@ -38,6 +38,8 @@ from shunter.simulation.loop import VirtualClock, run_virtual
 class RecordedWorkers:
     """The workers port: keeps what the engine sent."""
 
+    heartbeat_s = 1.0
+
     def __init__(self) -> None:
         self.sent: list[tuple[int, ManagerMessage]] = []
         self.resets = 0
