@@ -157,7 +157,7 @@ def test_a_stop_ends_what_runs_and_returns_the_rest(node: SimulatedNode, timers:
     node.order(orders(ONE_SECOND, (0, 9)), NOW)
     node.take_report()
     node.stop(1, [StopRange(7, 0, 1, 5, 0.5)], NOW)
-    timers.run_until(NOW + 0.5)
+    timers.run_until(NOW + 0.9)
     report = node.take_report()
     assert report.returned == [Returned(7, 0, 1, 2, 5)]
     assert [(run.first, run.how) for run in report.ended] == [(1, "stopped")]

@@ -19,6 +19,8 @@ from shunter.simulation.outcomes import Outcome
 STARTED_AFTER_S = 0.005  # tasks that end sooner are reported as ended only
 STOP_TAKES_S = 0.05  # how long a task that heeds TERM needs to end
 STUBBORN_RATE = 0.1  # tasks that ignore TERM and end when the grace is over
+KILL_TAKES_S = 0.01
+STUCK_RATE, STUCK_MAX_S = 0.02, 5.0  # processes that the kernel does not let go at once
 EXIT_TERM, EXIT_KILL = 143, 137
 
 
@@ -172,7 +174,7 @@ class Machine:
         """End what runs of these tasks within the grace, if it does not end by itself before."""
         for wave in self._overlapping(job, group, first, last):
             heeds = self._chance.random() >= STUBBORN_RATE
-            takes_s = min(STOP_TAKES_S, grace_s) if heeds else grace_s
+            takes_s = (min(STOP_TAKES_S, grace_s) if heeds else grace_s) + self._draw_kill_s()
             if wave.how != "stopped" and wave.ends_at > now + takes_s:
                 self._split(wave, max(first, wave.first), min(last, wave.last), now + takes_s, heeds)
 
@@ -293,6 +295,9 @@ class Machine:
                 Ended(wave.job, wave.group, wave.attempt, first, exits, *times, wave.job, first, wave.how)
             )
         self._news()
+
+    def _draw_kill_s(self) -> float:
+        return self._chance.uniform(0, STUCK_MAX_S) if self._chance.random() < STUCK_RATE else KILL_TAKES_S
 
     def _split(self, wave: Wave, first: int, last: int, ends_at: float, heeds: bool) -> None:
         """first..last of the wave end sooner, the others when they would have."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from shunter.model.messages import ManagerMessage, Orders, Report, WorkerMessage
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from shunter.simulation.manager import SimulatedManager
     from shunter.simulation.worker import SimulatedWorker
 
+Spawn = Callable[[Coroutine[Any, Any, None]], None]  # runs a task whose failure is the world's
+
 DELAY_USUAL_S = 0.002
 LATE_MAX_S = 3.0
 HALF_OPEN_MAX_S = 6.0
@@ -29,7 +31,8 @@ HALF_OPEN_MAX_S = 6.0
 class Network:
     """How the wires behave at present; faults turn these knobs."""
 
-    def __init__(self, clock: Clock, chance: random.Random, trace: Trace) -> None:
+    def __init__(self, clock: Clock, chance: random.Random, trace: Trace, spawn: Spawn) -> None:
+        self.spawn = spawn
         self.clock = clock
         self.chance = chance
         self.trace = trace
@@ -146,7 +149,7 @@ class _Pipe:
         self._at_end: Callable[[], None] | None = None
         self._told_after_s = 0.0
         self._changed = asyncio.Event()
-        self._task = asyncio.create_task(self._run())
+        network.spawn(self._run())
 
     def send(self, message: Any) -> None:
         if self._at_end is not None:

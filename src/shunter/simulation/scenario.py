@@ -13,7 +13,7 @@ from shunter.planning.planner import POLICIES
 
 GI = 2**30
 DURATIONS_SHORT = ("0", "0", "0.003", "0.02", "0.1")
-DURATIONS = (*DURATIONS_SHORT, "0.5", "1.5", "4")
+DURATIONS = (*DURATIONS_SHORT, "0.5", "1.5", "4", "12")
 NAMES = ("fetch", "render", "train", "report", "index")
 NAMESPACES = ("default", "default", "film")
 FOREVER_S = 1e6
@@ -45,7 +45,7 @@ class Scenario:
 
 def draw_scenario(chance: random.Random) -> Scenario:
     trouble_s = chance.choice((10.0, 30.0, 60.0))
-    nodes = chance.randint(1, 8)
+    nodes = chance.choice((1, 1, 2, 2, 3, 4, 8))
     submits = sorted(_draw_submits(chance, trouble_s), key=lambda submit: submit.at_s)
     return Scenario(
         policy=chance.choice(sorted(POLICIES)),
@@ -54,7 +54,7 @@ def draw_scenario(chance: random.Random) -> Scenario:
         submits=submits,
         stops=chance.randint(0, 8),
         labels=chance.randint(0, 4),
-        fault_rate=chance.choice((0.0, 0.1, 0.3, 1.0)),
+        fault_rate=chance.choice((0.0, 0.1, 0.3, 1.0, 2.0)),
         extra=[_draw_hello(chance, f"extra-{number}", number) for number in range(chance.randint(0, 3))],
     )
 

@@ -48,7 +48,7 @@ class SimulatedWorker:
         self._heartbeat_s = HELLO_TIMEOUT_S
         self._answered = asyncio.Event()  # the hello of the present connection
         self._gone = asyncio.Event()  # the present connection
-        self._task = asyncio.create_task(self._connect_for_ever())
+        network.spawn(self._connect_for_ever())
 
     @property
     def name(self) -> str:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -80,11 +80,11 @@ class World:
         self.checkers = Checkers()
         self.store = MemoryStore()
         self.disk = Disk(chance, self.trace)
-        self.network = Network(self.clock, chance, self.trace)
+        self.network = Network(self.clock, chance, self.trace, self.spawn)
         self.fleet = Fleet(self.clock, chance, self._flush)
         self.workers: dict[str, SimulatedWorker] = {}
         self.managers: list[SimulatedManager] = []
-        self._retirements: list[asyncio.Task[None]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
         self._failure: tuple[int, BaseException, list[str]] | None = None
         self._has_failed = asyncio.Event()
 
@@ -109,13 +109,22 @@ class World:
             self._failure = (self.trace.steps, error, self.trace.last_events())
             self._has_failed.set()
 
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run beside the story; if it fails, so does the world."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            self.fail(task.exception())
+
     # ---- the story ----
 
     async def _story(self) -> None:
-        fleet = asyncio.create_task(self.fleet.run())
-        fleet.add_done_callback(lambda task: None if task.cancelled() else self.fail(task.exception()))
-        keeper = asyncio.create_task(self._keep_a_manager())
-        keeper.add_done_callback(lambda task: None if task.cancelled() else self.fail(task.exception()))
+        self.spawn(self.fleet.run())
+        self.spawn(self._keep_a_manager())
         for hello in self.scenario.hellos:
             self.add_node(hello)
         users, faults = Users(self), Faults(self)
@@ -148,7 +157,7 @@ class World:
         manager.start(self.store, self.disk, self._durable, self._sent, self._recovered)
         for older in self.managers[:-1]:
             if not older.is_over:
-                self._retirements.append(asyncio.create_task(self._retire(older)))
+                self.spawn(self._retire(older))
 
     async def _retire(self, manager: SimulatedManager) -> None:
         """A manager that was replaced learns of it some time after it wakes, if no refused commit has told it."""
