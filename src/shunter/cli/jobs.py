@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Annotated
 
@@ -14,22 +15,21 @@ from shunter.cli.options import Format, JobName, Limit, Namespace, Output, State
 from shunter.cli.printing import (
     Column,
     age,
-    coloured,
     counted,
     print_document,
+    print_facts,
     print_items,
     print_table,
     took_s,
 )
+from shunter.cli.progress import done
 from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.lifecycles import TASK
 from shunter.model.resources import format_duration
 from shunter.model.views import JobView, TaskView
 from shunter.sdk.client import Job
 
 JOBS_SHOWN = 100
 TASKS_SHOWN = 10  # of one job, in its own view
-_ENDS = frozenset(state.word for state in TASK.ends)
 
 
 def jobs(
@@ -133,16 +133,15 @@ def _job_row(view: JobView, with_namespace: bool) -> list[str]:
 
 
 def _done(view: JobView) -> str:
-    done = sum(view.counts.get(state, 0) for state in _ENDS)
     failed = view.counts.get("failed", 0)
-    return f"{done}/{view.count}" + (f" ({failed} failed)" if failed and view.count > 1 else "")
+    return f"{done(view.counts)}/{view.count}" + (f" ({failed} failed)" if failed and view.count > 1 else "")
 
 
 def _describe(found: Job) -> None:
     view = found.view
     times = [("submitted", view.submitted_at), ("started", view.started_at), ("ended", view.ended_at)]
     facts = [
-        ("state", coloured(view.state) + (f": {view.reason}" if view.reason else "")),
+        ("state", view.state + (f": {view.reason}" if view.reason else "")),
         ("tasks", f"{view.count:,}: {counted(view.counts)}"),
         ("command", command_line(view.command)),
         ("resources", ", ".join(f"{name} {amount}" for name, amount in view.resources.items())),
@@ -152,12 +151,8 @@ def _describe(found: Job) -> None:
         ("took", _duration(view.started_at, view.ended_at) if view.ended_at else ""),
         ("user", view.user),
     ]
-    print(f"{view.name}@{view.run} in namespace {view.namespace}, id {view.id}")
-    for word, fact in facts:
-        if fact:
-            print(f"  {word:<10} {fact}")
-    states = [state.word for state in TASK.initial.__class__ if state.word != "succeeded"]
-    notable = [state for state in states if view.counts.get(state)]
+    print_facts(f"{view.name}@{view.run} in namespace {view.namespace}, id {view.id}", facts)
+    notable = [state for state in view.counts if state != "succeeded"]
     if notable:
         print()
         shown = _print_tasks(found.tasks(states=notable, limit=TASKS_SHOWN))
@@ -191,6 +186,4 @@ def _duration(started_at: str | None, ended_at: str | None) -> str:
 
 def command_line(words: Sequence[str]) -> str:
     """A command as one would type it."""
-    import shlex
-
     return shlex.join(words)

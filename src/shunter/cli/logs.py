@@ -11,6 +11,7 @@ import typer
 
 from shunter.cli.connection import open_client
 from shunter.cli.options import JobOrTask, Namespace, job_and_index
+from shunter.model.errors import ShunterError
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.sdk.client import Job
 
@@ -45,15 +46,25 @@ def logs(
 
 
 def _copy_both(job: Job, index: int, follow: bool, attempt: int | None) -> None:
-    errors = _pieces(job, index, "stderr", follow, attempt)
-    beside = threading.Thread(target=_copy, args=(errors, sys.stderr), daemon=True) if follow else None
-    if beside is not None:
-        beside.start()
+    """Both streams, one after the other; side by side while they are being written."""
+    if not follow:
+        _copy(_pieces(job, index, "stdout", follow, attempt), sys.stdout)
+        _copy(_pieces(job, index, "stderr", follow, attempt), sys.stderr)
+        return
+    failures: list[Exception] = []
+
+    def copy_errors() -> None:
+        try:
+            _copy(_pieces(job, index, "stderr", follow, attempt), sys.stderr)
+        except (ShunterError, OSError) as error:
+            failures.append(error)
+
+    beside = threading.Thread(target=copy_errors, daemon=True)
+    beside.start()
     _copy(_pieces(job, index, "stdout", follow, attempt), sys.stdout)
-    if beside is not None:
-        beside.join()
-    else:
-        _copy(errors, sys.stderr)
+    beside.join()
+    if failures:
+        raise failures[0]
 
 
 def _pieces(job: Job, index: int, stream: str, follow: bool, attempt: int | None) -> Iterable[bytes]:

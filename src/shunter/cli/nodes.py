@@ -9,7 +9,7 @@ import typer
 from shunter.cli.commands import plain_typer
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, NodeName, Output
-from shunter.cli.printing import Column, age, coloured, print_document, print_items, print_table
+from shunter.cli.printing import Column, age, print_document, print_facts, print_items, print_table
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.resources import format_amount, parse_amount
 from shunter.model.views import NodeStatsView, NodeView
@@ -129,7 +129,7 @@ def readable(resource: str, quantity: str) -> str:
 def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
     resources = [f"{name} {_share(view, name)}" for name in view.capacity]
     facts = [
-        ("state", coloured(view.state) + (f": {view.reason}" if view.reason else "")),
+        ("state", view.state + (f": {view.reason}" if view.reason else "")),
         ("eligible", "yes" if view.eligible else "no"),
         ("reserved", ", ".join(resources)),
         ("tasks", str(view.tasks)),
@@ -139,10 +139,7 @@ def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
         ("heard", f"{age(view.heard_at)} ago" if view.heard_at else ""),
         ("machine", _measured((stats.machine if stats else view.stats) or {})),
     ]
-    print(f"{view.name}, id {view.id}, {view.role}")
-    for word, fact in facts:
-        if fact:
-            print(f"  {word:<10} {fact}")
+    print_facts(f"{view.name}, id {view.id}, {view.role}", facts)
     if stats and stats.tasks:
         print()
         titles = ["TASK", "ATTEMPT", "CPU TIME", "MEMORY", "PROCESSES"]

@@ -100,9 +100,25 @@ def _line(
     return GAP.join(cells).rstrip()
 
 
+def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
+    """One object for people: what is known of it, a line each. A fact named `state` begins with a state's word."""
+    print(title)
+    for word, fact in facts:
+        if fact:
+            text = _printable(fact)
+            if word == "state":
+                state, colon, reason = text.partition(":")
+                text = coloured(state) + colon + reason
+            print(f"  {word:<10} {text}")
+
+
 def _clean(row: Sequence[str]) -> list[str]:
-    """What tasks and labels hold must not move the cursor or break a line."""
-    return [_UNPRINTABLE.sub("?", cell) for cell in row]
+    return [_printable(cell) for cell in row]
+
+
+def _printable(text: str) -> str:
+    """What users wrote into commands and labels must not move the cursor or break a line."""
+    return _UNPRINTABLE.sub("?", text)
 
 
 def age(at: str | None, now: datetime | None = None) -> str:

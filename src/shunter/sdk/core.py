@@ -5,7 +5,6 @@ Every method is a conversation (see `steps`), carried out by the blocking or the
 
 from __future__ import annotations
 
-import base64
 import os
 import random
 import time
@@ -43,8 +42,8 @@ class Page(Protocol):
 
 
 def new_key() -> str:
-    """An idempotency key: letters and digits that nobody else will come upon."""
-    return base64.b32encode(os.urandom(15)).decode().lower()
+    """An idempotency key: digits that nobody else will come upon."""
+    return os.urandom(16).hex()
 
 
 @dataclass(slots=True)
