@@ -28,13 +28,17 @@ Groups = dict[str, str]  # controller, or "unified" -> the folder in which lanes
 
 def prepare_groups(home: Path) -> tuple[str, Groups]:
     """Make the tree; returns the kind of limits (cgroup-v2, cgroup-v1 or rlimits) and the parents of lanes."""
-    name = f"shunter-{hashlib.sha256(bytes(home.resolve())).hexdigest()[:12]}"
+    name = tree_name(home)
     mounts, own = _mounts(), _own_paths()
     unified = _prepare_v2(mounts, own, name)
     if unified is not None:
         return "cgroup-v2", {"unified": unified}
     groups = _prepare_v1(mounts, own, name)
     return ("cgroup-v1", groups) if groups else ("rlimits", {})
+
+
+def tree_name(home: Path) -> str:
+    return f"shunter-{hashlib.sha256(bytes(home.resolve())).hexdigest()[:12]}"
 
 
 async def clear_lane(groups: Mapping[str, str], number: int) -> None:

@@ -174,7 +174,9 @@ class Fleet:
         self._changed.set()
 
     async def _clean_up(self, keeper: Keeper) -> None:
-        keeper.kill()
+        if not keeper.ending:
+            keeper.kill()
+        await keeper.dead()
         await self._house.bury(keeper.number)
         if not self._ending:
             self.want(self._settings.warm_keepers - len(self.keepers))

@@ -55,6 +55,7 @@ class Keeper(asyncio.Protocol):
         self._specs: dict[int, int] = {}  # id -> how many spans need it; in the order of their last use
         self._taking: dict[int, Callable[[list[TakenRange]], None]] = {}
         self._requests = 0
+        self._dead = asyncio.Event()
         self._pidfd: int | None = None
         self._is_child = False
 
@@ -135,6 +136,11 @@ class Keeper(asyncio.Protocol):
         if self._pidfd is not None:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
+    async def dead(self) -> None:
+        """Until its process is not there any longer; its connection may close a little sooner."""
+        if self._pidfd is not None:
+            await self._dead.wait()
+
     def watch(self, is_child: bool) -> None:
         """Hold on to its process: a process id alone may come to name another. Raises ProcessLookupError."""
         self._pidfd = os.pidfd_open(self.pid)
@@ -182,6 +188,7 @@ class Keeper(asyncio.Protocol):
         if self._is_child:
             os.waitpid(self.pid, 0)
         self._unwatch()
+        self._dead.set()
         if self._transport is not None:
             self._transport.abort()
 

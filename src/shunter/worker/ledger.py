@@ -51,7 +51,7 @@ class Span:
 class Ledger:
     def __init__(self) -> None:
         self._spans: dict[Key, list[Span]] = {}
-        self._ended: dict[Key, list[Ended]] = {}
+        self._ended: dict[Key, dict[tuple[int, int], Ended]] = {}  # by attempt and first index
 
     def add(self, span: Span) -> None:
         self._spans.setdefault(span.key, []).append(span)
@@ -70,12 +70,12 @@ class Ledger:
         return [span for span in self._spans.get((job, group), ()) if span.first <= last and span.last >= first]
 
     def add_ended(self, ended: Ended) -> None:
-        self._ended.setdefault((ended.job, ended.group), []).append(ended)
+        self._ended.setdefault((ended.job, ended.group), {})[ended.attempt, ended.first] = ended
 
     def remove_ended(self, ended: Ended) -> None:
         key = ended.job, ended.group
         kept = self._ended[key]
-        kept[:] = [other for other in kept if other is not ended]
+        del kept[ended.attempt, ended.first]
         if not kept:
             del self._ended[key]
 
@@ -86,7 +86,7 @@ class Ledger:
         for span in self._spans.get(key, ()):
             if span.order.attempt >= order.attempt:
                 parts = _without(parts, span.first, span.last)
-        for ended in self._ended.get(key, ()):
+        for ended in self._ended.get(key, {}).values():
             if ended.attempt >= order.attempt:
                 parts = _without(parts, ended.first, ended.first + len(ended.ended_ms) - 1)
         return parts

@@ -1,12 +1,14 @@
-"""Kernel calls that the standard library does not offer: punching holes into files, and adopting orphans."""
+"""Kernel calls that the standard library does not offer. Used all over the keeper."""
 
 from __future__ import annotations
 
 import ctypes
+import os
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _KEEP_SIZE_AND_PUNCH = 0x01 | 0x02
 _PR_SET_CHILD_SUBREAPER = 36
+_IN_ATTRIB, _IN_MOVED_FROM, _IN_MOVED_TO, _IN_CREATE, _IN_DELETE = 0x4, 0x40, 0x80, 0x100, 0x200
 
 
 def punch(fd: int, start: int, length: int) -> bool:
@@ -20,3 +22,14 @@ def punch(fd: int, start: int, length: int) -> bool:
 def adopt_orphans() -> bool:
     """From now on a descendant whose parent ends becomes this process's child."""
     return bool(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def open_watch() -> int:
+    """A file descriptor that becomes readable when a watched folder changes; -1 where there are too many already."""
+    return int(_libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
+
+
+def watch_folder(watch_fd: int, path: str) -> bool:
+    """Tell by `watch_fd` when something comes into the folder, leaves it or changes its attributes."""
+    events = _IN_ATTRIB | _IN_MOVED_FROM | _IN_MOVED_TO | _IN_CREATE | _IN_DELETE
+    return bool(_libc.inotify_add_watch(watch_fd, os.fsencode(path), events) >= 0)

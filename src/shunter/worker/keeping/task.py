@@ -64,11 +64,9 @@ class Starter:
         if spec.dir is not None:
             self._in_scratch = False
             os.chdir(spec.dir)
-        elif not self._in_scratch:
-            self._scratch.enter()
-            self._in_scratch = True
-        elif not self._scratch.is_clean():
+        elif not self._in_scratch or not self._scratch.is_clean():
             self._scratch.renew()
+            self._in_scratch = True
         if work is not self._prepared:
             self._prepared = None
             self._limits.apply(spec.cpu_milli, spec.memory_bytes)
@@ -82,7 +80,12 @@ class Starter:
     def clean(self) -> None:
         """Between tasks: leave nothing of the last one in the scratch folder."""
         if self._in_scratch and not self._scratch.is_clean():
-            self._scratch.renew()
+            self._in_scratch = False
+            try:
+                self._scratch.renew()
+                self._in_scratch = True
+            except OSError:
+                pass  # the next task that wants it meets the same trouble, and says so
 
     def scratch_bytes(self) -> int:
         return self._scratch.size_bytes()
@@ -101,8 +104,10 @@ class Starter:
         return "", ""
 
     def close(self) -> None:
-        os.chdir("/")
-        self._scratch.remove()
+        try:
+            self._scratch.remove()
+        except OSError:
+            pass  # the worker buries what is left
 
     def _start_limited(self, spec: Spec, environment: Environment) -> int:
         # In want of memory the kernel shall end the task, not the keeper: the task inherits a raised score.

@@ -1,0 +1,133 @@
+"""Tasks as a user meets them: exit codes, variables, folders, output, and what cannot be started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.services.worker_stage import staged
+
+pytestmark = pytest.mark.services
+
+
+async def test_a_range_runs_every_index_once_and_reports_each_exit_code(tmp_path: Path) -> None:
+    async with staged(tmp_path, warm_keepers=2) as stage:
+        stage.order("/bin/sh", "-c", "exit $((SHUNTER_TASK_INDEX % 3))", last=99, width=2, count=100)
+        codes = await stage.all_ended(100)
+        assert codes == {index: index % 3 for index in range(100)}
+        assert sum(len(ended.ended_ms) for ended in stage.ended) == 100
+
+
+async def test_a_task_knows_who_it_is_and_gets_no_other_variables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_WORKER", "x")
+    async with staged(tmp_path) as stage:
+        ended = await stage.run(
+            "/usr/bin/env", job=5, first=3, count=9, attempt=2, env={"QUALITY": "high"}, job_name="render",
+            group_name="frames", namespace="film",
+        )  # fmt: skip
+        lines = dict(line.split("=", 1) for line in (await stage.read(ended)).data.decode().splitlines())
+        assert lines.pop("SHUNTER_LANE").startswith(str(stage.home))
+        assert set(lines) - {"PATH", "HOME", "LANG"} == {
+            "QUALITY", "SHUNTER_JOB", "SHUNTER_NAMESPACE", "SHUNTER_GROUP", "SHUNTER_TASK_INDEX", "SHUNTER_TASK_COUNT",
+            "SHUNTER_ATTEMPT", "SHUNTER_NODE",
+        }  # fmt: skip
+        assert [lines[f"SHUNTER_{key}"] for key in ("JOB", "NAMESPACE", "GROUP", "TASK_INDEX", "TASK_COUNT")] == [
+            "render", "film", "frames", "3", "9",
+        ]  # fmt: skip
+        assert (lines["SHUNTER_ATTEMPT"], lines["SHUNTER_NODE"], lines["QUALITY"]) == ("2", "stage", "high")
+
+
+async def test_a_task_runs_in_the_folder_that_it_names_else_in_an_empty_one_of_its_own(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        mess = "mkdir -p d/e; echo x > d/e/f; ln -s /etc loop; chmod 000 d; pwd"
+        first = await stage.run("/bin/sh", "-c", mess)
+        own = Path((await stage.read(first)).data.decode().strip())
+        assert own.is_relative_to(stage.home / "work")
+        second = await stage.run("/bin/sh", "-c", "ls -A; pwd", first=1)
+        assert (await stage.read(second)).data.decode().strip() == str(own)
+        third = await stage.run("/bin/pwd", first=2, dir=str(tmp_path))
+        assert (await stage.read(third)).data.decode().strip() == str(tmp_path)
+        fourth = await stage.run("/bin/sh", "-c", "rmdir $PWD", first=3)
+        fifth = await stage.run("/bin/sh", "-c", "ls -A; pwd", first=4)
+        assert (fourth.exits, (await stage.read(fifth)).data.decode().strip()) == ([], str(own))
+
+
+@pytest.mark.parametrize(
+    ("command", "spec", "code", "words"),
+    [
+        (("/no/such/program",), {}, 127, "/no/such/program: No such file or directory"),
+        (("no-such-program",), {}, 127, "not found on the PATH"),
+        (("/etc/passwd",), {}, 126, "/etc/passwd: Permission denied"),
+        (("/bin/true",), {"dir": "/no/such/folder"}, 127, "working directory /no/such/folder: No such file"),
+    ],
+)
+async def test_what_cannot_be_started_says_why(
+    tmp_path: Path, command: tuple[str, ...], spec: dict[str, str], code: int, words: str
+) -> None:
+    async with staged(tmp_path) as stage:
+        ended = await stage.run(*command, **spec)
+        assert (ended.how, ended.exits) == ("error", [code])
+        assert words in ended.detail
+        assert (await stage.run("/bin/true", first=1)).exits == []
+
+
+async def test_a_script_without_its_interpreter_is_told_apart_from_a_missing_file(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    async with staged(tmp_path) as stage:
+        ended = await stage.run(str(script))
+        assert (ended.exits, ended.detail) == ([127], f"{script}: its interpreter was not found")
+
+
+async def test_a_signal_ends_a_task_with_128_and_its_number(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        ended = await stage.run("/bin/sh", "-c", "kill -SEGV $$")
+        assert (ended.how, ended.exits) == ("", [128 + 11])
+
+
+async def test_signals_have_their_usual_effect_on_tasks(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        ended = await stage.run("/bin/sh", "-c", "grep -E 'Sig(Ign|Blk)' /proc/self/status")
+        lines = (await stage.read(ended)).data.decode().split()
+        usual = 2**31 - 1  # the C library keeps two numbers beyond them to itself
+        assert [int(lines[1], 16) & usual, int(lines[3], 16) & usual] == [0, 0]
+
+
+async def test_a_task_that_runs_on_is_reported_as_started_and_its_output_can_be_followed(tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    async with staged(tmp_path) as stage:
+        stage.order("/bin/sh", "-c", f"echo one; until [ -e {go_on} ]; do sleep 0.01; done; echo two")
+        started = (await stage.until(lambda: stage.started))[0]
+        log = await stage.read(started)
+        while not log.data:
+            log = await stage.read(started)
+        assert (log.data, log.eof) == (b"one\n", False)
+        go_on.touch()
+        await stage.all_ended(1)
+        rest = await stage.read(started, offset=log.next)
+        assert (rest.data, rest.eof) == (b"two\n", True)
+
+
+async def test_every_task_has_its_own_slices_of_the_lane_s_output(tmp_path: Path) -> None:
+    async with staged(tmp_path, warm_keepers=2) as stage:
+        script = "i=$SHUNTER_TASK_INDEX; echo out $i; [ $((i % 2)) = 0 ] && echo err $i >&2; exit 0"
+        stage.order("/bin/sh", "-c", script, last=59, width=2)
+        await stage.all_ended(60)
+        for run in stage.ended:
+            for place in range(len(run.ended_ms)):
+                index = run.first + place
+                out, err = await stage.read(run, "stdout", 0, place), await stage.read(run, "stderr", 0, place)
+                assert (out.data, out.eof) == (f"out {index}\n".encode(), True)
+                assert err.data == (f"err {index}\n".encode() if index % 2 == 0 else b"")
+
+
+async def test_a_task_that_opens_its_standard_output_anew_leaves_other_tasks_output_alone(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        first = await stage.run("/bin/echo", "first")
+        second = await stage.run("/bin/sh", "-c", "echo second > /dev/stdout", first=1)
+        assert (await stage.read(first)).data == b"first\n"
+        assert (await stage.read(second)).data == b"second\n"

@@ -1,0 +1,207 @@
+"""A manager's end for tests of the worker: gives orders, hears reports, acknowledges. Real keepers, real processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from shunter.adapters.system.clock import SystemClock
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import (
+    Ack,
+    Ended,
+    Goodbye,
+    Hello,
+    Inventory,
+    LogData,
+    Lost,
+    Order,
+    Orders,
+    ReadLog,
+    Report,
+    Returned,
+    Started,
+    StatsData,
+    Welcome,
+    WorkerMessage,
+)
+from shunter.worker.cgroups import tree_name
+from shunter.worker.settings import WorkerSettings
+from shunter.worker.worker import Worker
+
+PATIENCE_S = 30.0
+
+
+@asynccontextmanager
+async def staged(folder: Path, **settings: Any) -> AsyncIterator[Stage]:
+    """A started worker; afterwards none of its processes and groups may be left."""
+    stage = Stage(folder / "home", **settings)
+    try:
+        await stage.start()
+        yield stage
+        await stage.close()
+    finally:
+        left = kill_marked(stage.home)
+    assert not left, f"processes were left: {left}"
+    assert not groups_left(stage.home)
+
+
+class Stage:
+    """One worker at a time on one home; `restart` begins its next life."""
+
+    def __init__(self, home: Path, **settings: Any) -> None:
+        self.home = home
+        self.settings = WorkerSettings(home=home, name="stage", **{"warm_keepers": 1, **settings})
+        self.epoch = 1
+        self.acknowledges = True
+        self.is_open = True  # to reports: a closed manager hears nothing
+        self.messages: list[WorkerMessage] = []
+        self.ended: list[Ended] = []
+        self.started: list[Started] = []
+        self.returned: list[Returned] = []
+        self.lost: list[Lost] = []
+        self._heard = asyncio.Event()
+        self._requests = 0
+
+    async def start(self) -> Stage:
+        self.worker = Worker(self.settings, SystemClock())
+        await self.worker.start()
+        self.worker.connected(self)
+        await self.until(lambda: self.inventories)
+        return self
+
+    async def restart(self) -> None:
+        """The worker's process ends and a new one begins, as far as keepers can tell."""
+        await self.worker.stop(end_keepers=False)
+        self.forget()
+        await self.start()
+
+    async def close(self) -> None:
+        await self.worker.stop(end_keepers=True)
+
+    def forget(self) -> None:
+        for heard in (self.messages, self.ended, self.started, self.returned, self.lost):
+            heard.clear()
+
+    # ---- ports.workers.Uplink ----
+
+    def send(self, message: WorkerMessage) -> None:
+        self.messages.append(message)
+        if isinstance(message, Hello):
+            self._say(Welcome(self.epoch, 1, 60.0))
+        if isinstance(message, Inventory | Report):
+            self.ended += message.ended
+            self.lost += message.lost
+            if isinstance(message, Report):
+                self.started += message.started
+                self.returned += message.returned
+            if self.acknowledges:
+                self._say(Ack(message.seq))
+        self._heard.set()
+
+    def _say(self, message: Any) -> None:
+        asyncio.get_running_loop().call_soon(self.worker.received, message)
+
+    # ---- what a test does ----
+
+    def order(self, *command: str, **fields: Any) -> None:
+        """Order tasks first..last of a job; fields of the order and of the spec by name."""
+        place = {"job": 1, "group": 0, "first": 0, "attempt": 1, "reservation": 1, "width": 1, **fields}
+        names = {"namespace": "default", "job_name": "job", "group_name": "main"}
+        order_fields = {"last": place["first"], "spec": 7, "count": 1, **names, **place}
+        order = Order(**{key: value for key, value in order_fields.items() if key in Order.__struct_fields__})
+        spec = {key: value for key, value in fields.items() if key in TaskSpec.__struct_fields__}
+        self.worker.received(Orders(self.epoch, [order], {7: TaskSpec(command=command, **spec)}))
+
+    async def until(self, condition: Callable[[], Any]) -> Any:
+        """Wait for messages until the condition holds; returns its value."""
+        async with asyncio.timeout(PATIENCE_S):
+            while not (value := condition()):
+                self._heard.clear()
+                await self._heard.wait()
+        return value
+
+    async def run(self, *command: str, **fields: Any) -> Ended:
+        """One task to its end."""
+        before = len(self.ended)
+        self.order(*command, **fields)
+        await self.until(lambda: len(self.ended) > before)
+        return self.ended[before]
+
+    async def all_ended(self, count: int) -> dict[int, int]:
+        """Index -> exit code, once `count` tasks have ended."""
+        await self.until(lambda: sum(len(ended.ended_ms) for ended in self.ended) >= count)
+        return exits(self.ended)
+
+    async def read(self, task: Ended | Started, stream: str = "stdout", offset: int = 0, place: int = 0) -> LogData:
+        self._requests += 1
+        request = self._requests
+        self.worker.received(ReadLog(request, task.segment, task.record + place, stream, offset, 2**22))
+        found = [m for m in self.messages if isinstance(m, LogData) and m.request == request]
+        return found[0]
+
+    @property
+    def inventories(self) -> list[Inventory]:
+        return [message for message in self.messages if isinstance(message, Inventory)]
+
+    @property
+    def stats(self) -> list[StatsData]:
+        return [message for message in self.messages if isinstance(message, StatsData)]
+
+    @property
+    def goodbyes(self) -> list[Goodbye]:
+        return [message for message in self.messages if isinstance(message, Goodbye)]
+
+    def keeper_pids(self) -> list[int]:
+        return [pid for pid in marked_pids(self.home) if b"keeper.py" in _read(pid, "cmdline")]
+
+
+def exits(ended: list[Ended]) -> dict[int, int]:
+    return {
+        run.first + place: run.exits[place] if run.exits else 0 for run in ended for place in range(len(run.ended_ms))
+    }
+
+
+def marked_pids(home: Path) -> list[int]:
+    """Keepers and tasks of a home that are alive."""
+    mark = os.fsencode(str(home))
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [
+        pid
+        for pid in pids
+        if any(
+            word == b"SHUNTER_HOME=" + mark or word.startswith(b"SHUNTER_LANE=" + mark + b":")
+            for word in _read(pid, "environ").split(b"\0")
+        )
+    ]
+
+
+def groups_left(home: Path) -> list[Path]:
+    return list(Path("/sys/fs/cgroup").rglob(tree_name(home)))
+
+
+def kill_marked(home: Path) -> dict[int, bytes]:
+    """Kill what is left, and say what it was."""
+    left = {pid: _read(pid, "cmdline") for pid in marked_pids(home)}
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    return left
+
+
+async def gone(pid: int) -> None:
+    """Until a process is not there any longer, or only as a zombie."""
+    async with asyncio.timeout(PATIENCE_S):
+        while _read(pid, "environ"):
+            await asyncio.sleep(0.005)
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
