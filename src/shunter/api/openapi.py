@@ -13,6 +13,7 @@ from shunter.api.parameters import Parameter
 from shunter.api.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.references import JOB_PATTERN
 from shunter.api.routing import Answer, RequestBody, Route
+from shunter.model.job_fields import LABELS
 from shunter.model.jobs import COUNT_MAX
 from shunter.model.manifests import job_schema
 
@@ -62,17 +63,25 @@ class _Shapes:
         unique = list(dict.fromkeys(wanted))
         schemas, self.components = msgspec.json.schema_components(unique, ref_template=REFERENCE)
         self._references = dict(zip(unique, schemas, strict=True))
-        job = job_schema()
-        del job["$schema"]  # the document's own dialect, OpenAPI's, is the same
-        items = {"type": "array", "items": component("Job"), "minItems": 1, "maxItems": BULK_ITEMS_MAX}
-        self.components["Job"] = job
-        self.components["BulkSubmit"] = {
-            "type": "object", "properties": {"items": items}, "required": ["items"], "additionalProperties": False,
-        }  # fmt: skip
+        self.components |= _bodies()
 
     def reference(self, shape: Any) -> Document:
         found: Document = self._references[shape]
         return found
+
+
+def _bodies() -> Document:
+    """Request bodies that are described by the fields of a manifest."""
+    job = job_schema()
+    del job["$schema"]  # the document's own dialect, OpenAPI's, is the same
+    jobs = {"type": "array", "items": component("Job"), "minItems": 1, "maxItems": BULK_ITEMS_MAX}
+    value = {"anyOf": [LABELS.schema["additionalProperties"], {"type": "null"}]}
+    labels = LABELS.schema | {"description": "labels to set; null takes one away", "additionalProperties": value}
+    return {"Job": job, "BulkSubmit": _object("items", jobs), "NodePatch": _object("labels", labels)}
+
+
+def _object(name: str, schema: Document) -> Document:
+    return {"type": "object", "properties": {name: schema}, "required": [name], "additionalProperties": False}
 
 
 def component(name: str) -> Document:

@@ -157,3 +157,6 @@ def event_parameter(name: str, about: str) -> Parameter:
 
 
 AFTER = field_parameter("after", "the cursor `next` of the page before", text(size_max=CURSOR_SIZE_MAX))
+AFTER_NUMBER = field_parameter(
+    "after", "the cursor `next` of the page before", text(r"^[0-9]{1,18}$", size_max=18, what="the cursor of a page")
+)

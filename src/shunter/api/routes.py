@@ -74,7 +74,7 @@ ROUTES = (
     Route(
         "GET", f"{BASE}/jobs", "listJobs", "Jobs, newest first", jobs.list_jobs,
         answers=(Answer(200, v.JobPage),), errors=(400,),
-        query=p.Query((NAMESPACES, JOB_STATE, p.label_parameter(), LIMIT, p.AFTER)),
+        query=p.Query((NAMESPACES, JOB_STATE, p.label_parameter(), LIMIT, p.AFTER_NUMBER)),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}", "getJob", "One job", jobs.get_job,
@@ -86,7 +86,7 @@ ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/runs", "listRuns", "All runs of a job's name, newest first", jobs.list_runs,
-        answers=(Answer(200, v.JobPage),), query=p.Query((NAMESPACE, LIMIT, p.AFTER)), errors=(400, 404),
+        answers=(Answer(200, v.JobPage),), query=p.Query((NAMESPACE, LIMIT, p.AFTER_NUMBER)), errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/why", "explainJob", "Why a job waits, or ended as it did", jobs.explain_job,
@@ -100,7 +100,7 @@ ROUTES = (
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks", "listTasks", "A job's tasks, by index", jobs.list_tasks,
         answers=(Answer(200, v.TaskPage),), errors=(400, 404),
-        query=p.Query((NAMESPACE, TASK_STATE, TASK_LIMIT, p.AFTER)),
+        query=p.Query((NAMESPACE, TASK_STATE, TASK_LIMIT, p.AFTER_NUMBER)),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "getTask", "One task", jobs.get_task,
@@ -138,7 +138,7 @@ ROUTES = (
     ),
     Route(
         "PATCH", f"{BASE}/nodes/{{name}}", "patchNode", "Change a node's labels", cluster.patch_node,
-        answers=(Answer(200, v.NodeView),), body=RequestBody(cluster.NodePatch), errors=(400, 404, 413),
+        answers=(Answer(200, v.NodeView),), body=RequestBody(component="NodePatch"), errors=(400, 404, 413),
     ),
     Route(
         "GET", f"{BASE}/nodes/{{name}}/stats", "getNodeStats", "A machine and its tasks, fresh", cluster.get_node_stats,

@@ -8,6 +8,7 @@ import asyncio
 import hmac
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import msgspec
 
@@ -45,6 +46,7 @@ from shunter.ports.gateway import (
 )
 
 TOKEN = "correct-horse"
+Item = TypeVar("Item")
 AT = "2030-01-01T00:00:00.000Z"
 
 
@@ -227,7 +229,7 @@ class FakeGateway:
         self._enter()
         self._node(name)
         check_labels(dict(labels), "labels")
-        changed = self.labels | labels
+        changed = {**self.labels, **labels}
         self.labels = {key: value for key, value in changed.items() if value is not None}
         return self._node(name)
 
@@ -269,7 +271,7 @@ class FakeGateway:
         if self.failure is not None:
             raise self.failure
 
-    async def _noted(self, make: Callable[[], AsyncGenerator[msgspec.Struct, None]]) -> AsyncGenerator:  # type: ignore[type-arg]
+    async def _noted(self, make: Callable[[], AsyncGenerator[Item, None]]) -> AsyncGenerator[Item, None]:
         """A stream whose end a test can wait for."""
         self.streams_open += 1
         try:
