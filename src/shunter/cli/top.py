@@ -139,9 +139,9 @@ def _jobs(jobs: list[JobView]) -> Table:
 def _table(*titles: str) -> Table:
     from rich.table import Table
 
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", caption_justify="left")
-    for title in titles:
-        table.add_column(title, no_wrap=True, overflow="ellipsis")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", caption_justify="left", expand=True)
+    for title in titles:  # the last column alone gives way where the terminal is narrow
+        table.add_column(title, no_wrap=True, overflow="ellipsis", ratio=1 if title == titles[-1] else None)
     return table
 
 

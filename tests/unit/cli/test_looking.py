@@ -190,7 +190,8 @@ def test_top_prints_once_where_there_is_no_terminal(cluster: Cluster, shunter: S
     cluster.answers |= {
         "GET /cluster": answer(200, CLUSTER),
         "GET /nodes": page(NODE),
-        "GET /jobs": page(job_document("render", command=["sh", "-c", "[red]x"])),
+        "GET /jobs": page(job_document("render-of-the-night", command=["sh", "-c", "[red]x" + "y" * 500])),
     }
     out = shunter("top").out
-    assert "yard: up" in out and "1.5 of 2" in out and "render" in out and "[red]x" in out
+    assert "yard: up" in out and "1.5 of 2" in out
+    assert "render-of-the-night  pending" in out and "[red]xyy" in out
