@@ -6,7 +6,6 @@ resources) is worked out here, so that replaying the changes gives the same stat
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.node_columns import NodeColumns
+from shunter.engine.queues import make_ready, unqueue
 from shunter.engine.records import STATES, Blueprint, ClassRecord, Group, Job, Lanes, PastAttempt
 from shunter.engine.table import TaskTable
 from shunter.model.errors import InvalidMove
@@ -341,33 +341,9 @@ class State:
             self.task_counts[new] += count
         self.table.state[rows] = new if len(tally) == 1 else NEXT_COLUMNS[event][self.table.state[rows]]
         if _QUEUED in tally:
-            self._unqueue(group, first, last)
+            unqueue(group, first, last)
         if new == _QUEUED:
             self._requeue(group, first, last, not_before_ms)
-
-    def _unqueue(self, group: Group, first: int, last: int) -> None:
-        ready = group.ready
-        if ready and ready[-1][0] == first and ready[-1][1] >= last:  # what the engine takes is always the top's start
-            top = ready.pop()
-            if top[1] > last:
-                ready.append((last + 1, top[1], top[2]))
-            group.task_class.queued -= last - first + 1
-            return
-        if group.delayed:
-            for index in [index for index in group.delayed if first <= index <= last]:
-                del group.delayed[index]
-        kept: list[tuple[int, int, int]] = []
-        for run in ready:
-            overlap = min(run[1], last) - max(run[0], first) + 1
-            if overlap <= 0:
-                kept.append(run)
-                continue
-            group.task_class.queued -= overlap
-            if run[0] < first:
-                kept.append((run[0], first - 1, run[2]))
-            if run[1] > last:
-                kept.append((last + 1, run[1], run[2]))
-        group.ready = kept
 
     def _requeue(self, group: Group, first: int, last: int, not_before_ms: int) -> None:
         if not_before_ms:
@@ -377,26 +353,8 @@ class State:
             self.make_ready(group, first, last)
 
     def make_ready(self, group: Group, first: int, last: int) -> None:
-        """Let queued tasks be placed. Attempts so far may differ within the run, so it is cut where they do."""
-        if group.delayed:
-            for index in range(first, last + 1) if last - first < len(group.delayed) else list(group.delayed):
-                if first <= index <= last:
-                    group.delayed.pop(index, None)
-        if first == last:
-            group.ready.append((first, last, int(self.table.attempt[group.base + first])))
-        else:
-            attempts = self.table.attempt[group.base + first : group.base + last + 1]
-            cuts = [0, *(np.flatnonzero(np.diff(attempts)) + 1).tolist(), last - first + 1]
-            for start, end in reversed(list(itertools.pairwise(cuts))):
-                group.ready.append((first + start, first + end - 1, int(attempts[start])))
-        record = group.task_class
-        record.queued += last - first + 1
-        if not group.in_queue:
-            group.in_queue = True
-            if record.groups and record.groups[0].job.id > group.job.id:
-                record.groups.appendleft(group)  # an older job's task came back
-            else:
-                record.groups.append(group)
+        """Let queued tasks be placed."""
+        make_ready(group, first, last, self.table.attempt[group.base + first : group.base + last + 1])
 
     def _leave_node(self, group: Group, first: int, last: int) -> None:
         """The run's attempts are over on their node; all of them are on the same one."""
