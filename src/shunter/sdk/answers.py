@@ -50,7 +50,7 @@ def decode(body: bytes, shape: type[T]) -> T:
 
 
 def error_of(response: Response) -> ShunterError:
-    """The error that an answer of 400 or more stands for."""
+    """The error that an answer of 300 or more stands for; a cluster never sends its clients elsewhere."""
     document = _problem_document(response)
     problems = tuple(Problem(item.field, item.message, item.value, item.fix) for item in document.problems)
     detail = document.detail or document.title or f"the cluster answered with status {response.status}"

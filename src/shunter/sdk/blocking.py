@@ -112,7 +112,7 @@ class _Line:
         while answer.status is None:
             answer.feed(self._connection.receive(step.timeout_s))
         response = Response(answer.status, answer.headers)
-        if not step.stream or answer.status >= 400:
+        if not step.stream or answer.status >= 300:
             while not answer.complete:
                 answer.feed(self._connection.receive(step.timeout_s))
             response.body = answer.take()

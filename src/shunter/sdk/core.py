@@ -104,7 +104,7 @@ class Core:
         patience: Patience | None = None,
         deadline: Deadline | None = None,
     ) -> Conversation[Response]:
-        """An answer below 400. Lost connections, 429 and 503 are waited out: whatever is sent may be repeated safely,
+        """An answer below 300. Lost connections, 429 and 503 are waited out: whatever is sent may be repeated safely,
         because submits carry a key and the rest says what shall be, not what shall change."""
         patience = patience or self.patience()
         deadline = deadline or Deadline(self.clock)
@@ -118,7 +118,7 @@ class Core:
                 failure = ConnectionLost(f"the cluster did not answer within {timeout_s:.0f} s")
             else:
                 self.reached = True
-                if response.status < 400:
+                if response.status < 300:
                     return response
                 failure = error_of(response)
             if not request.repeatable:

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from shunter.sdk.errors import Invalid, NotReachable, Problem
 
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 NO_CLUSTER = "no cluster is running here; start one with: shunter up --detach"
 
 
@@ -23,7 +24,7 @@ class Endpoint:
 
     host: str
     port: int
-    token: str
+    token: str = field(repr=False)
     tls: bool = False
     prefix: str = ""
     local: bool = False
@@ -43,7 +44,9 @@ def finder(url: str | None, token: str | None, environment: Mapping[str, str] = 
     url = url or environment.get("SHUNTER_URL")
     token = token or environment.get("SHUNTER_TOKEN")
     if url:
-        fixed = parse_url(url, token if token is not None else _local_token(home) or "")
+        fixed = parse_url(url, token or "")
+        if token is None and fixed.host in LOOPBACK:  # the token of this machine is nobody else's business
+            fixed = replace(fixed, token=_local_token(home))
         return lambda: fixed
     return lambda: local_endpoint(home, token)
 
@@ -63,8 +66,7 @@ def local_endpoint(home: Path, token: str | None = None) -> Endpoint:
         url = description["url"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise NotReachable(NO_CLUSTER) from error
-    endpoint = parse_url(url, token if token is not None else _local_token(home) or "")
-    return Endpoint(endpoint.host, endpoint.port, endpoint.token, endpoint.tls, endpoint.prefix, local=True)
+    return replace(parse_url(url, token if token is not None else _local_token(home)), local=True)
 
 
 def parse_url(url: str, token: str) -> Endpoint:
@@ -84,8 +86,8 @@ def parse_url(url: str, token: str) -> Endpoint:
     return Endpoint(parts.hostname, port or (443 if tls else 80), token, tls, prefix)
 
 
-def _local_token(home: Path) -> str | None:
+def _local_token(home: Path) -> str:
     try:
         return (home / "token").read_text().strip()
     except OSError:
-        return None
+        return ""

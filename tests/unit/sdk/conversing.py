@@ -23,7 +23,7 @@ def core(**settings: Any) -> Core:
 
 
 def said(status: int, document: object = None, **headers: str) -> Response:
-    kind = "application/problem+json" if status >= 400 else "application/json"
+    kind = "application/problem+json" if status >= 300 else "application/json"
     names = {key.replace("_", "-"): value for key, value in headers.items()}
     return Response(status, {"content-type": kind, **names}, msgspec.json.encode(document))
 

@@ -89,7 +89,7 @@ def test_whoever_waits_is_told_of_it() -> None:
     ("status", "kind"),
     [
         (400, Rejected), (401, Unauthorized), (404, NotFound), (405, Rejected), (409, Conflict), (413, TooLarge),
-        (422, Rejected), (500, ShunterError),
+        (422, Rejected), (302, ShunterError), (500, ShunterError),
     ],
 )  # fmt: skip
 def test_a_refusal_becomes_the_error_of_its_status(status: int, kind: type[ShunterError]) -> None:

@@ -54,6 +54,17 @@ def test_a_token_of_the_environment_is_used_with_the_local_address(tmp_path: Pat
     assert (endpoint.port, endpoint.token) == (1, "theirs")
 
 
+def test_the_local_token_stays_on_this_machine(tmp_path: Path) -> None:
+    write_cluster(tmp_path, 1)
+    environment = {"SHUNTER_HOME": str(tmp_path)}
+    assert finder("http://127.0.0.1:2", None, environment)().token == "secret"
+    assert finder("http://far:2", None, environment)().token == ""
+
+
+def test_a_token_is_not_shown_by_accident() -> None:
+    assert "secret" not in repr(parse_url("http://h", "secret"))
+
+
 @pytest.mark.parametrize(
     ("environment", "folder"),
     [
