@@ -1,4 +1,4 @@
-"""What of a group waits to be placed: a stack of runs, each with the number of attempts so far. Called by `engine.state`.
+"""What of a group waits to be placed: a stack of runs, each with its attempts so far. Called by `engine.state`.
 
 Taking the next tasks is a matter of the stack's top; tasks in the middle are touched only when someone stops them.
 """
