@@ -35,6 +35,7 @@ from shunter.worker.settings import WorkerSettings
 from shunter.worker.worker import Worker
 
 PATIENCE_S = 30.0
+QUICK = {"warm_keepers": 1, "shutdown_ack_max_s": 0.2}
 
 
 @asynccontextmanager
@@ -45,6 +46,9 @@ async def staged(folder: Path, **settings: Any) -> AsyncIterator[Stage]:
         await stage.start()
         yield stage
         await stage.close()
+    except BaseException:
+        await stage.worker.stop(end_keepers=False)
+        raise
     finally:
         left = kill_marked(stage.home)
     assert not left, f"processes were left: {left}"
@@ -56,7 +60,7 @@ class Stage:
 
     def __init__(self, home: Path, **settings: Any) -> None:
         self.home = home
-        self.settings = WorkerSettings(home=home, name="stage", **{"warm_keepers": 1, **settings})
+        self.settings = WorkerSettings(home=home, name="stage", **{**QUICK, **settings})
         self.epoch = 1
         self.acknowledges = True
         self.is_open = True  # to reports: a closed manager hears nothing

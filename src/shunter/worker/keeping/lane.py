@@ -27,7 +27,7 @@ else:
     import _signal as signal  # `signal` itself makes enumerations of its numbers
 
 FLUSH_EVERY_S = 0.02
-HOME_CHECK_S = 5.0
+HOME_CHECK_S = 2.0
 IDLE_WITHOUT_WORKER_MAX_S = 600.0
 LISTENER_FD = 3  # the worker hands over a socket that listens already, so that it need not wait to connect
 INHERITED = (b"PATH", b"HOME", b"LANG")

@@ -56,8 +56,9 @@ class Link:
     def handle(self, fd: int, event: int) -> list[Any]:
         """React to the poll's event; returns the messages that came."""
         if fd == self._listener.fileno():
+            last_words = self._receive() if self._connection is not None else []
             self._accept()
-            return []
+            return last_words
         if self._connection is None or fd != self._connection.fileno():
             return []
         if event & select.POLLOUT:
@@ -78,13 +79,17 @@ class Link:
 
     def _receive(self) -> list[Any]:
         assert self._connection is not None
+        data = b""
         try:
-            data = self._connection.recv(RECEIVE_BYTES)
+            while len(more := self._connection.recv(RECEIVE_BYTES)) == RECEIVE_BYTES:
+                data += more
+            data += more
+            ended = not more
         except BlockingIOError:
-            return []
+            ended = False
         except OSError:
-            data = b""
-        if not data or len(self._received) > LINE_MAX_BYTES:
+            ended = True
+        if (ended and not data) or len(self._received) > LINE_MAX_BYTES:
             self._drop()
             return []
         *lines, self._received = (self._received + data).split(b"\n")

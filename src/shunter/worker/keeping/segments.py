@@ -24,12 +24,14 @@ OUT, ERR = 0, 1
 SEGMENT_MAX_BYTES = 64 * 2**20  # of a stream; a new segment begins after the task that passed it
 SEGMENT_RECORDS_MAX = 500_000
 CUT_SLACK_BYTES = 256 * 2**10  # a slice may pass its limit by this much before it is cut again
+BLOCK_BYTES = 4096
+NEVER = 2**63
 
 
 class Stream:
     """One stream's file, and the slice of the present task."""
 
-    __slots__ = ("cut_place", "cut_to", "dropped_bytes", "fd", "half_bytes", "max_bytes", "size", "start")
+    __slots__ = ("cut_at", "cut_place", "cut_to", "dropped_bytes", "fd", "half_bytes", "max_bytes", "size", "start")
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
@@ -40,6 +42,7 @@ class Stream:
         self.start = self.size
         self.max_bytes = max_bytes
         self.half_bytes = max_bytes // 2
+        self.cut_at = self.start + max_bytes + CUT_SLACK_BYTES if max_bytes else NEVER
         self.cut_to = 0
         self.cut_place = -1
         self.dropped_bytes = 0
@@ -74,7 +77,7 @@ class Segments:
             target.size = os.fstat(target.fd).st_size
             target.dropped_bytes += len(data)
             self.trouble = f"some output was not kept: {os.strerror(error.errno or 0)}"
-        if target.max_bytes and target.size - target.start > target.max_bytes + CUT_SLACK_BYTES:
+        if target.size > target.cut_at:
             self._cut(target, stream, target.size - target.half_bytes)
 
     def note_running(self, job: int, group: int, index: int, attempt: int) -> None:
@@ -159,9 +162,11 @@ class Segments:
             target.cut_place = self._cut_count
             self._cut_count += 1
         self._write_at(self._cuts, CUT.pack(self.records * 2 + stream, start, to), target.cut_place * CUT.size)
-        punched_from = max(start, target.cut_to)
+        # A hole gives back whole blocks only, so it must reach back into the block where the last one ended.
+        punch_from = max(start, target.cut_to - target.cut_to % BLOCK_BYTES)
         target.cut_to = to
-        punch(target.fd, punched_from, to - punched_from)
+        target.cut_at = target.size + CUT_SLACK_BYTES
+        punch(target.fd, punch_from, to - punch_from)
 
     def _write_at(self, fd: int, data: bytes, place: int) -> None:
         try:

@@ -1,0 +1,166 @@
+"""What survives whom: keepers their worker, results both, nothing its keeper; and nobody a home that is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.services.worker_stage import Stage, exits, gone, groups_left, marked_pids, staged
+
+pytestmark = pytest.mark.services
+
+LIMITS = pytest.mark.parametrize("cgroups", [True, False], ids=["cgroups", "rlimits"])
+
+
+async def test_a_worker_that_restarts_finds_its_running_task_and_later_its_result(tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    async with staged(tmp_path) as stage:
+        stage.order("/bin/sh", "-c", f"echo begun; until [ -e {go_on} ]; do sleep 0.01; done; exit 5", last=1)
+        first = (await stage.until(lambda: stage.started))[0]
+        keepers = stage.keeper_pids()
+        await stage.restart()
+        assert stage.keeper_pids() == keepers
+        running = [held for held in stage.inventories[0].held if held.running]
+        assert [(held.first, held.started_ms, held.record) for held in running] == [(0, first.started_ms, first.record)]
+        go_on.touch()
+        stage.order("/bin/sh", "-c", "exit 5", last=1)  # the manager orders again what the inventory lacked
+        assert await stage.all_ended(2) == {0: 5, 1: 5}
+        assert (await stage.read(first)).data == b"begun\n"
+
+
+async def test_results_that_nobody_acknowledged_survive_the_worker(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        stage.acknowledges = False
+        stage.order("/bin/sh", "-c", "exit $SHUNTER_TASK_INDEX", last=9)
+        await stage.all_ended(10)
+        stage.acknowledges = True
+        await stage.restart()
+        assert exits(stage.inventories[0].ended) == {index: index for index in range(10)}
+        await asyncio.sleep(0)  # the acknowledgement is on its way to the keeper
+        await stage.restart()
+        assert stage.inventories[0].ended == []
+
+
+async def test_tasks_go_on_and_end_while_there_is_no_worker(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    async with staged(tmp_path) as stage:
+        stage.order("/bin/sh", "-c", f"sleep 0.1; echo done > {mark}; exit 3")
+        await stage.until(lambda: stage.started)
+        await stage.worker.stop(end_keepers=False)
+        while not mark.exists():
+            await asyncio.sleep(0.01)
+        stage.forget()
+        await stage.start()
+        assert await stage.all_ended(1) == {0: 3}
+
+
+@LIMITS
+async def test_when_a_keeper_is_killed_its_tasks_are_lost_and_their_processes_end(
+    tmp_path: Path, cgroups: bool
+) -> None:
+    pids = tmp_path / "pids"
+    script = f"(setsid sleep 60 & echo $! >> {pids}); echo $$ >> {pids}; exec sleep 60"
+    async with staged(tmp_path, cgroups=cgroups) as stage:
+        stage.order("/bin/sh", "-c", script, last=4)
+        await stage.until(lambda: stage.started)
+        while len(pids.read_text().split()) < 2 if pids.exists() else True:
+            await asyncio.sleep(0.005)
+        [keeper] = stage.keeper_pids()
+        os.kill(keeper, signal.SIGKILL)
+        lost = (await stage.until(lambda: stage.lost))[0]
+        assert lost.first == 0
+        assert f"its keeper (process {keeper}) died" in lost.reason
+        for pid in map(int, pids.read_text().split()):
+            await gone(pid)
+        # The lane gets a new keeper, which runs what still waits.
+        assert (await stage.run("/bin/true", job=2, reservation=2)).exits == []
+        assert keeper not in stage.keeper_pids()
+
+
+async def test_results_reported_before_a_keeper_died_stay_reported(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        stage.acknowledges = False
+        await stage.run("/bin/sh", "-c", "exit 6")
+        [keeper] = stage.keeper_pids()
+        os.kill(keeper, signal.SIGKILL)
+        await gone(keeper)
+        stage.worker.disconnected("test")
+        stage.forget()
+        stage.worker.connected(stage)
+        inventory = (await stage.until(lambda: stage.inventories))[0]
+        assert exits(inventory.ended) == {0: 6}
+        assert inventory.lost == []
+
+
+@LIMITS
+async def test_what_a_keeper_left_that_died_without_a_worker_is_ended_by_the_next_one(
+    tmp_path: Path, cgroups: bool
+) -> None:
+    async with staged(tmp_path, cgroups=cgroups) as stage:
+        stage.order("/bin/sleep", "60")
+        await stage.until(lambda: stage.started)
+        [keeper] = stage.keeper_pids()
+        await stage.worker.stop(end_keepers=False)
+        os.kill(keeper, signal.SIGKILL)
+        await gone(keeper)
+        assert marked_pids(stage.home)
+        stage.forget()
+        await stage.start()
+        assert stage.inventories[0].held == []
+        assert marked_pids(stage.home) == stage.keeper_pids()
+
+
+async def test_a_keeper_is_deaf_to_the_signals_that_end_its_worker(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        stage.order("/bin/sh", "-c", "sleep 0.2; exit 4")
+        await stage.until(lambda: stage.started)
+        [keeper] = stage.keeper_pids()
+        assert os.getsid(keeper) == keeper
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
+            os.kill(keeper, number)
+        assert await stage.all_ended(1) == {0: 4}
+        assert stage.keeper_pids() == [keeper]
+
+
+async def test_keepers_and_tasks_end_when_their_home_is_gone(tmp_path: Path) -> None:
+    stage = Stage(tmp_path / "home")
+    await stage.start()
+    stage.order("/bin/sleep", "60")
+    await stage.until(lambda: stage.started)
+    [keeper] = stage.keeper_pids()
+    await stage.worker.stop(end_keepers=False)
+    shutil.rmtree(stage.home)
+    await gone(keeper)
+    assert marked_pids(stage.home) == []
+    assert groups_left(stage.home) == []
+
+
+async def test_a_home_with_a_long_path_works(tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 30) / ("longer" * 10)
+    folder.mkdir(parents=True)
+    async with staged(folder) as stage:
+        assert len(str(stage.home)) > 150
+        assert (await stage.run("/bin/true")).exits == []
+        await stage.restart()
+        assert (await stage.run("/bin/true", first=1)).exits == []
+
+
+async def test_keepers_beyond_the_warm_ones_retire_when_they_are_idle(tmp_path: Path) -> None:
+    async with staged(tmp_path, warm_keepers=1, keeper_idle_max_s=0.1) as stage:
+        stage.order("/bin/sleep", "0.2", last=2, width=3)
+        await stage.all_ended(3)
+        while len(stage.keeper_pids()) > 1:
+            await asyncio.sleep(0.01)
+        assert (await stage.run("/bin/true", job=2)).exits == []
+
+
+async def test_only_as_many_keepers_are_started_as_the_limit_allows(tmp_path: Path) -> None:
+    async with staged(tmp_path, keepers_max=2) as stage:
+        stage.order("/bin/sleep", "0.05", last=9, width=10)
+        await stage.all_ended(10)
+        assert len(stage.keeper_pids()) <= 2
