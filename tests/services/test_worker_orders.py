@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.messages import Ack, MachineStats, Orders, ReadStats, SetHeartbeat, Stop, StopRange, Welcome
+from shunter.model.messages import (
+    Ack,
+    Heartbeat,
+    MachineStats,
+    Orders,
+    ReadStats,
+    SetHeartbeat,
+    Stop,
+    StopRange,
+    Welcome,
+)
 from tests.services.worker_stage import exits, staged
 
 pytestmark = pytest.mark.services
@@ -136,7 +146,7 @@ async def test_heartbeats_come_at_the_interval_that_the_manager_sets(tmp_path: P
     async with staged(tmp_path) as stage:
 
         def samples() -> list[MachineStats]:
-            return [message.stats for message in stage.messages if type(message).__name__ == "Heartbeat"]
+            return [message.stats for message in stage.messages if isinstance(message, Heartbeat)]
 
         await stage.until(lambda: len(samples()) == 1)
         stage.worker.received(SetHeartbeat(0.02))

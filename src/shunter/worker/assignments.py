@@ -170,7 +170,7 @@ class Assignments:
             return
         if not keeper.held:
             self.lanes.release(keeper, now)
-        self.lanes.dispatch(reservation)
+        self.lanes.dispatch(reservation, keeper)
         if not keeper.held:
             self.lanes.dispatch_all()
 

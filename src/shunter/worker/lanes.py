@@ -95,8 +95,12 @@ class Lanes:
     def all(self) -> list[Reservation]:
         return list(self._reservations.values())
 
-    def dispatch(self, reservation: Reservation) -> None:
-        """Give queued tasks to keepers: first to idle ones, then to those at work; ask for those that are missing."""
+    def dispatch(self, reservation: Reservation, keeper_with_room: Keeper | None = None) -> None:
+        """Give queued tasks to keepers: first to idle ones, then to those at work; ask for those that are missing.
+
+        With `keeper_with_room`, only that one of those at work is looked at: nothing has changed for the others.
+        """
+        fair = self._fair_share(reservation) if reservation.queued else 0
         while reservation.queued and len(reservation.keepers) < reservation.width:
             keeper = self._pick_idle(reservation)
             if keeper is None:
@@ -105,10 +109,12 @@ class Lanes:
                 break
             keeper.reservation = keeper.last_reservation = reservation.id
             reservation.keepers.append(keeper)
-            self._give(reservation, keeper)
-        for keeper in reservation.keepers[: reservation.width]:
-            if keeper.held <= reservation.window * REFILL_BELOW:
-                self._give(reservation, keeper)
+            self._give(reservation, keeper, fair)
+        if reservation.queued:
+            at_work = reservation.keepers[: reservation.width]  # the width may have shrunk
+            for keeper in at_work if keeper_with_room is None else (keeper_with_room,):
+                if keeper.held <= reservation.window * REFILL_BELOW and keeper in at_work:
+                    self._give(reservation, keeper, fair)
         if not reservation.queued and len(reservation.keepers) < reservation.width:
             self._rebalance(reservation)
 
@@ -165,14 +171,19 @@ class Lanes:
                 reservation.queued += len(rest)
         return Span(span.order, max(first, span.first), min(last, span.last), span.spec)
 
-    def _give(self, reservation: Reservation, keeper: Keeper) -> None:
-        share = -(-reservation.queued // reservation.width)  # the other lanes want theirs
-        room = reservation.window - keeper.held
+    def _fair_share(self, reservation: Reservation) -> int:
+        """How many tasks one lane may have at once, so that all lanes have work."""
+        if reservation.queued >= reservation.width * reservation.window:
+            return reservation.window
+        total = reservation.queued + sum(keeper.held for keeper in reservation.keepers)
+        return min(reservation.window, -(-total // reservation.width))
+
+    def _give(self, reservation: Reservation, keeper: Keeper, fair: int) -> None:
+        room = fair - keeper.held
         if keeper.running is not None:
             room = min(room, 1 - keeper.unstarted)  # its task may run on: one may wait behind it, not many
-        count = min(room, share)
-        if count > 0:
-            keeper.run(reservation.pop(count, self._ledger), self._specs)
+        if room > 0 and reservation.queued:
+            keeper.run(reservation.pop(room, self._ledger), self._specs)
 
     def _pick_idle(self, reservation: Reservation) -> Keeper | None:
         """Rather one that served this reservation last: its limits need not be rewritten."""

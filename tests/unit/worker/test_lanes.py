@@ -1,0 +1,135 @@
+"""Who runs what: shares, windows, and what is taken back. Keepers are real but their connection goes nowhere."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Ended, Order
+from shunter.worker.keepers import Keeper
+from shunter.worker.lanes import WINDOW_WORK_S, Lanes
+from shunter.worker.ledger import Ledger, Span
+from shunter.worker.protocol import KeeperStarted, Taken, TakenRange
+
+SPECS = {1: TaskSpec(command=("/bin/true",))}
+
+
+class Wire(asyncio.Transport):
+    """Notes what is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[list[Any]] = []
+
+    def write(self, data: Any) -> None:
+        self.messages += [msgspec.json.decode(line) for line in bytes(data).splitlines()]
+
+
+class Stage:
+    def __init__(self, keepers: int) -> None:
+        self.wanted: list[int] = []
+        self.ledger = Ledger()
+        self.lanes = Lanes(self.ledger, SPECS, self.wanted.append)
+        self.wires: dict[Keeper, Wire] = {}
+        for number in range(keepers):
+            keeper, wire = Keeper(number, 0, self), Wire()
+            keeper.connection_made(wire)
+            self.wires[keeper] = wire
+            self.lanes.release(keeper, 0.0)
+        self.keepers = list(self.wires)
+
+    def order(self, count: int, width: int, first: int = 0, reservation: int = 1) -> None:
+        order = Order(1, 0, first, first + count - 1, 1, 1, reservation, width, "default", "job", "main", count)
+        span = Span(order, order.first, order.last, 1)
+        found = self.lanes.reservation(reservation)
+        found.width = width
+        self.ledger.add(span)
+        found.push(span)
+        self.lanes.dispatch(found)
+
+    def held(self) -> list[int]:
+        return [keeper.held for keeper in self.keepers]
+
+    def keeper_reported(self, *_: Any) -> None: ...
+
+    def keeper_gave_back(self) -> None: ...
+
+    def keeper_gone(self, *_: Any) -> None: ...
+
+
+async def test_at_first_every_lane_gets_one_task() -> None:
+    stage = Stage(3)
+    stage.order(100, width=2)
+    assert sorted(stage.held()) == [0, 1, 1]
+    assert stage.wanted == []
+
+
+async def test_lanes_that_have_no_keeper_ask_for_one() -> None:
+    stage = Stage(1)
+    stage.order(100, width=4)
+    assert stage.held() == [1]
+    assert stage.wanted == [3]
+
+
+async def test_the_window_doubles_up_to_fifty_milliseconds_of_work() -> None:
+    stage = Stage(1)
+    reservation = stage.lanes.reservation(1)
+    windows = []
+    for place in range(12):
+        reservation.learn(Ended(1, 0, 1, place, [], [0] * 10, [0] * 9 + [20], 1, 0))  # 2 ms each
+        windows.append(reservation.window)
+    assert windows[:4] == [2, 4, 8, 16]
+    assert windows[-1] == int(WINDOW_WORK_S / 0.002)
+    for place in range(12):
+        reservation.learn(Ended(1, 0, 1, place, [], [0], [5000], 1, 0))
+    assert reservation.window == 1
+
+
+async def test_a_wide_window_does_not_starve_the_other_lanes() -> None:
+    stage = Stage(4)
+    stage.lanes.reservation(1).window = 64
+    stage.order(40, width=4)
+    assert sum(stage.held()) == 40
+    assert max(stage.held()) == 10
+
+
+async def test_what_waits_behind_a_long_task_moves_to_a_free_lane_when_the_keeper_confirms() -> None:
+    stage = Stage(2)
+    reservation = stage.lanes.reservation(1)
+    reservation.window = 64
+    stage.order(20, width=1)
+    busy = next(keeper for keeper in stage.keepers if keeper.held)
+    busy.running = KeeperStarted(1, 0, 1, 0, 0, 1, 0, 99)
+    reservation.width = 2
+    stage.lanes.dispatch(reservation)
+    assert stage.wires[busy].messages[-1][:1] == ["take"]
+    assert stage.wires[busy].messages[-1][2:] == ["tail", 10]
+    busy.data_received(msgspec.json.encode(Taken(1, [TakenRange(1, 0, 1, 10, 19)])) + b"\n")
+    other = next(keeper for keeper in stage.keepers if keeper is not busy)
+    assert other.held + reservation.queued == 10
+    assert other.held > 0
+    assert busy.held == 10
+    assert sum(len(span) for span in stage.ledger.spans()) == 20
+
+
+async def test_a_spec_is_sent_once_for_many_ranges() -> None:
+    stage = Stage(1)
+    stage.lanes.reservation(1).window = 8
+    for place in range(5):
+        stage.order(1, width=1, first=place)
+    verbs = [message[0] for message in stage.wires[stage.keepers[0]].messages]
+    assert verbs == ["attach", "spec", "run", "run", "run", "run", "run"]
+
+
+async def test_a_part_withdrawn_from_the_queue_leaves_the_rest_in_place() -> None:
+    stage = Stage(0)
+    stage.order(10, width=1)
+    [span] = stage.ledger.overlapping(1, 0, 0, 9)
+    taken = stage.lanes.withdraw(span, 3, 5)
+    assert (taken.first, taken.last) == (3, 5)
+    reservation = stage.lanes.reservation(1)
+    assert [(span.first, span.last) for span in reservation.queue] == [(0, 2), (6, 9)]
+    assert reservation.queued == 7

@@ -1,0 +1,77 @@
+"""Reports of one turn leave as one; nothing that matters is dropped before it is acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+
+from shunter.model.messages import Ended, Inventory, Lost, Report, Returned, WorkerMessage
+from shunter.worker.keepers import Keeper
+from shunter.worker.outbox import Outbox
+from shunter.worker.protocol import KeeperReport
+
+
+class Uplink:
+    def __init__(self) -> None:
+        self.messages: list[WorkerMessage] = []
+
+    def send(self, message: WorkerMessage) -> None:
+        self.messages.append(message)
+
+
+class Nobody:
+    def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None: ...
+
+    def keeper_gave_back(self) -> None: ...
+
+    def keeper_gone(self, keeper: Keeper) -> None: ...
+
+
+def ended(index: int) -> Ended:
+    return Ended(1, 0, 1, index, [], [1], [2], 1, index)
+
+
+async def test_what_happens_in_one_turn_is_one_report() -> None:
+    outbox, uplink, keeper = Outbox(), Uplink(), Keeper(1, 0, Nobody())
+    outbox.connect(uplink, [])
+    for index in range(3):
+        outbox.add_keeper_report(keeper, KeeperReport(index + 1, [ended(index)], [], 1))
+    outbox.add_returned(Returned(1, 0, 1, 5, 6))
+    assert len(uplink.messages) == 1
+    await asyncio.sleep(0)
+    report = uplink.messages[-1]
+    assert isinstance(report, Report)
+    assert (report.seq, len(report.ended), len(report.returned), len(uplink.messages)) == (2, 3, 1, 2)
+
+
+async def test_acknowledging_tells_how_far_each_keeper_s_reports_are_safe() -> None:
+    outbox, uplink = Outbox(), Uplink()
+    one, other = Keeper(1, 0, Nobody()), Keeper(2, 0, Nobody())
+    outbox.connect(uplink, [])
+    for seq in (1, 2):
+        outbox.add_keeper_report(one, KeeperReport(seq, [ended(seq)], [], 1))
+        await asyncio.sleep(0)
+    outbox.add_keeper_report(other, KeeperReport(1, [ended(9)], [], 1))
+    await asyncio.sleep(0)
+    done = outbox.acknowledge(2)
+    assert (done.keepers, [each.first for each in done.ended]) == ({one: 1}, [1])
+    done = outbox.acknowledge(4)
+    assert (done.keepers, [each.first for each in done.ended]) == ({one: 2, other: 1}, [2, 9])
+
+
+async def test_the_next_connection_s_inventory_carries_what_was_not_acknowledged() -> None:
+    outbox, first, second, keeper = Outbox(), Uplink(), Uplink(), Keeper(1, 0, Nobody())
+    outbox.connect(first, [])
+    outbox.acknowledge(1)
+    outbox.add_keeper_report(keeper, KeeperReport(1, [ended(1)], [], 1))
+    await asyncio.sleep(0)
+    outbox.disconnect()
+    outbox.add_keeper_report(keeper, KeeperReport(2, [ended(2)], [], 1))
+    outbox.add_lost(Lost(1, 0, 1, 3, 3, "gone"))
+    await asyncio.sleep(0)
+    outbox.connect(second, [])
+    [inventory] = second.messages
+    assert isinstance(inventory, Inventory)
+    assert ([each.first for each in inventory.ended], len(inventory.lost)) == ([1, 2], 1)
+    assert len(first.messages) == 2
+    assert outbox.acknowledge(inventory.seq).keepers == {keeper: 2}
+    await asyncio.wait_for(outbox.emptied(), 1)
