@@ -8,6 +8,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+def test_the_events_page_is_what_make_docs_writes() -> None:
+    generator = runpy.run_path(str(ROOT / "scripts" / "generate_events_page.py"))
+    written = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
+    assert written == generator["events_page"](), "run `make docs` and commit docs/events.md"
+
+
 def test_the_lifecycles_page_is_what_make_docs_writes() -> None:
     generator = runpy.run_path(str(ROOT / "scripts" / "generate_docs.py"))
     written = (ROOT / "docs" / "lifecycles.md").read_text(encoding="utf-8")

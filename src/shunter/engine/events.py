@@ -31,8 +31,6 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "node.ready": ("watcher", "a node is heard again and takes work"),
     "node.suspect": ("watcher", "a node missed heartbeats"),
     "node.down": ("watcher", "a node was silent for too long, or left; its tasks run elsewhere"),
-    "node.draining": ("api", "a node takes no more work and is being emptied"),
-    "node.drained": ("engine", "a node that was being emptied is empty"),
     "node.labelled": ("api", "labels of a node were set or taken away"),
 }
 
@@ -49,9 +47,6 @@ _NODE_TYPES = {
     NodeEvent.SILENT: "node.suspect",
     NodeEvent.TIMED_OUT: "node.down",
     NodeEvent.LEFT: "node.down",
-    NodeEvent.DRAIN_ASKED: "node.draining",
-    NodeEvent.EMPTIED: "node.drained",
-    NodeEvent.DRAIN_ENDED: "node.ready",
 }
 
 
