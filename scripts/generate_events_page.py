@@ -39,8 +39,8 @@ OUTCOMES = """
 
 `shunter events`, `GET /api/v1/events` and its stream show these: one for each range of tasks and move, never one for
 each task. An event's id is the version of its round and its number in it (`42-3`); a stream resumes behind any id that
-history still keeps. Committed changes are kept for 7 days, so are their events. Heartbeats and statistics are not events: the
-latest sample of each node is part of `shunter node show`.
+history still keeps. Committed changes are kept for 7 days, and so are their events. Heartbeats and statistics are not
+events: the latest sample of each node is part of `shunter node show`.
 
 | type | caused by | means |
 |---|---|---|
