@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from shunter.model.errors import Busy, Conflict
@@ -104,3 +106,16 @@ def test_old_client_keys_are_forgotten() -> None:
         assert set(stage.engine.state.keys) == {"new"}
 
     play(scene, keys_age_s=120.0)
+
+
+def test_a_full_inbox_says_busy_and_takes_nothing() -> None:
+    async def scene(stage: Stage) -> None:
+        asked = [asyncio.ensure_future(stage.engine.submit([spec(f"j{n}")], "tester")) for n in range(5)]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        assert [type(answer) for answer in answers] == [list, list, list, Busy, Busy]
+        assert isinstance(answers[3], Busy)
+        assert "inbox_max 3" in answers[3].detail
+        assert answers[3].retry_after_s > 0
+        assert len(stage.engine.state.jobs) == 3
+
+    play(scene, inbox_max=3)

@@ -1,0 +1,44 @@
+"""Every example runs as it stands, and so does the README's Python."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.cluster import Cluster
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = sorted((ROOT / "examples" / "python").glob("*.py"))
+MANIFESTS = sorted((ROOT / "examples" / "manifests").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_the_program_runs_to_its_end(cluster: Cluster, program: Path) -> None:
+    _run(cluster, program.read_text())
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.stem)
+def test_the_manifest_is_submitted_and_its_jobs_end_well(cluster: Cluster, manifest: Path) -> None:
+    cluster.shunter("submit", "-f", str(manifest), "--wait", code=0)
+
+
+def test_the_readmes_python_does_what_it_says(cluster: Cluster) -> None:
+    [program] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert "succeeded {'succeeded': 100}" in _run(cluster, program)
+
+
+def _run(cluster: Cluster, program: str) -> str:
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        env=cluster.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
