@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import statistics
 import tempfile
 import time
 from pathlib import Path
@@ -79,12 +78,11 @@ def main() -> None:
             },
             options.rounds,
         )
-        bare = Sample(tuple(bare_trip_ms() for _ in range(trips)))
-        through = Sample(tuple(runner.run(trip_ms(manager)) for _ in range(trips)))
+        times_ms = take_turns({"bare": bare_trip_ms, "through": lambda: runner.run(trip_ms(manager))}, trips)
         runner.run(worker.stop(end_keepers=True))
     report.figure(f"{tasks:,} tasks with {LANES} keepers", "tasks/s", rates["keepers"])
     report.ratio("rate of a range", rates["keepers"], f"xargs -P{LANES}", rates["xargs"], RATIO)
-    beyond = statistics.median(through.values) - statistics.median(bare.values)
+    beyond = times_ms["through"].median - times_ms["bare"].median
     report.figure("one task through worker and keeper, beyond its own start", "ms", Sample((beyond,)), ROUND_TRIP_MS)
 
 

@@ -96,7 +96,8 @@ def test_a_segment_with_many_records_is_followed_by_a_new_one(tmp_path: Path, mo
         segments.begin(LIMIT)
         segments.write(OUT, b"%d" % index)
         numbers.append((segments.number, segments.end(1, 0, index, 1)))
-        segments.rotate_if_large()
+        if segments.is_large:
+            segments.rotate()
     segments.flush()
     first = numbers[0][0]
     assert numbers == [(first + index // 3, index % 3) for index in range(7)]

@@ -60,6 +60,11 @@ class Runner:
         self._segments = segments
         self._surroundings = surroundings
         self._output = Output(poll, segments)
+        self._traces = select.poll()  # what a task leaves when it has exited
+        for fd in self._output.fds:
+            self._traces.register(fd, select.POLLIN)
+        if starter.scratch.watch_fd >= 0:
+            self._traces.register(starter.scratch.watch_fd, select.POLLIN)
 
     def run(self, work: Work, index: int) -> float:
         """Run one task to its end and add its result; returns the time."""
@@ -86,9 +91,13 @@ class Runner:
                 break
             wait_ms = self._advance(task, bool(events))
         self.task = None
-        for fd, _ in self._poll.poll(0):
-            if fd in self._output.fds:  # the rest of its output; messages wait until the result is noted
+        scratch = self._starter.scratch
+        scratch.is_fresh = scratch.is_fresh and scratch.watch_fd >= 0
+        for fd, _ in self._traces.poll(0):
+            if fd in self._output.fds:
                 self._output.drain(fd)
+            else:
+                scratch.is_fresh = False
         return self._note_end(task)
 
     def handle(self, fd: int, event: int) -> None:
@@ -176,7 +185,7 @@ class Runner:
         if spec.run_timeout_s and now >= task.noted_at + spec.run_timeout_s:
             self.end("timeout", spec.stop_grace_s)
         elif spec.disk_bytes and spec.dir is None and now >= task.disk_check_at:
-            passed = self._starter.scratch_bytes() > spec.disk_bytes
+            passed = self._starter.scratch.size_bytes() > spec.disk_bytes
             took_s = monotonic() - now
             task.disk_check_at = now + max(DISK_CHECK_S, took_s / DISK_CHECK_SHARE)
             if passed:
@@ -205,7 +214,8 @@ class Runner:
         else:
             code = task.exit_code() if task.status else 0
             results.add_ended(work, task.index, code, times_ms, (segments.number, record))
-        segments.rotate_if_large()
+        if segments.is_large:
+            segments.rotate()
         return monotonic()
 
     def _note_not_started(self, work: Work, index: int, started_ms: int, error: OSError) -> float:

@@ -1,4 +1,4 @@
-"""The folder that a task without one of its own works in: fresh for every task. Used by `keeping.lane`.
+"""The folder that a task without one of its own works in: fresh for every task. Used by `keeping.task`.
 
 A lane has one folder and uses it again as long as the tasks leave it empty: making and removing one for each would cost
 a short task a tenth of its time. The kernel tells when something was put into it, which costs nothing while nothing is.
@@ -7,7 +7,6 @@ a short task a tenth of its time. The kernel tells when something was put into i
 from __future__ import annotations
 
 import os
-import select
 
 from .kernel import open_watch, watch_folder
 
@@ -18,40 +17,30 @@ class Scratch:
     """The lane's folder. The keeper is in it when it starts a task there.
 
     It lies in a folder of its own, which is watched too: a folder that is removed while somebody is in it does not tell
-    so itself.
+    so itself. `watch_fd` is readable when a task has used either; -1 where nothing can be watched.
     """
 
     def __init__(self, lane_folder: str) -> None:
         self._lane_folder = lane_folder
         self.path = f"{lane_folder}/scratch"
-        self._watch_fd = open_watch()
-        self._poll = select.poll()
-        if self._watch_fd >= 0:
-            self._poll.register(self._watch_fd, select.POLLIN)
-        self._watched = False
+        self.watch_fd = open_watch()
+        self.is_fresh = False  # made, entered, and not used by a task since
 
-    def renew(self) -> None:
-        """Make the folder anew and go there. Raises OSError."""
+    def freshen(self) -> None:
+        """Make the folder anew, unless no task has left anything in it, and go there. Raises OSError."""
+        if self.watch_fd < 0 and self._is_empty():
+            self.is_fresh = True
+            return
         self.remove()
         os.makedirs(self.path, mode=0o700)
         os.chdir(self.path)
-        if self._watch_fd >= 0:
-            self._watched = all(watch_folder(self._watch_fd, path) for path in (self._lane_folder, self.path))
-            while self._poll.poll(0):
-                os.read(self._watch_fd, WATCH_READ_BYTES)  # what we did ourselves
-
-    def is_clean(self) -> bool:
-        """Is it as it was made? Called in it."""
-        if self._watched:
-            return not self._poll.poll(0)
-        try:
-            os.chdir(self.path)  # it may be another folder of that name
-            return not os.listdir(".")
-        except OSError:
-            return False
+        if self.watch_fd >= 0:
+            self._watch()
+        self.is_fresh = True
 
     def remove(self) -> None:
         """Leave it, and remove it with all that a task left. Raises OSError."""
+        self.is_fresh = False
         os.chdir("/")
         if os.path.isdir(self._lane_folder):
             _remove_tree(self._lane_folder)
@@ -59,6 +48,24 @@ class Scratch:
     def size_bytes(self) -> int:
         """What it holds on disk; files that vanish meanwhile count nothing."""
         return _tree_bytes(self.path)
+
+    def _is_empty(self) -> bool:
+        try:
+            os.chdir(self.path)
+            return not os.listdir(".")
+        except OSError:
+            return False
+
+    def _watch(self) -> None:
+        if not all(watch_folder(self.watch_fd, path) for path in (self._lane_folder, self.path)):
+            os.close(self.watch_fd)
+            self.watch_fd = -1
+            return
+        try:
+            while os.read(self.watch_fd, WATCH_READ_BYTES):
+                pass  # what we did ourselves
+        except BlockingIOError:
+            pass
 
 
 def _remove_tree(path: str) -> None:

@@ -58,15 +58,22 @@ class Segments:
         self._index: int  # a file descriptor, as is _cuts
         self.records: int  # ended tasks in this segment
         self._buffer: bytearray  # their records, as far as they are not written yet
+        self._flushed: int  # how many are
+        self._touched: bool  # by the present task: it wrote something, or its record was noted
+        self._max_bytes: int  # of the present task
         self._open()
 
     def begin(self, max_bytes: int) -> None:
         """A task starts: its slices begin here."""
-        self.streams[OUT].begin(max_bytes)
-        self.streams[ERR].begin(max_bytes)
+        if self._touched or max_bytes != self._max_bytes:
+            self._touched = False
+            self._max_bytes = max_bytes
+            self.streams[OUT].begin(max_bytes)
+            self.streams[ERR].begin(max_bytes)
 
     def write(self, stream: int, data: bytes) -> None:
         """Append output. A full disk costs the output, never the task."""
+        self._touched = True
         target = self.streams[stream]
         try:
             written = os.write(target.fd, data)
@@ -85,22 +92,17 @@ class Segments:
         self.flush()
         self._buffer += self._record(job, group, index, attempt, running=True)
         self.flush()
-        self._noted = True
+        self._noted = self._touched = True
 
     def end(self, job: int, group: int, index: int, attempt: int) -> int:
         """Close the task's slices; returns its record. A record that was noted before is completed at once, because
         whoever reads it must not take the next task's output for this one's."""
-        for stream, target in enumerate(self.streams):
-            if target.max_bytes and target.size - target.start > target.max_bytes:
-                self._cut(target, stream, target.size - target.half_bytes)
         number = self.records
-        body = self._record(job, group, index, attempt, running=False)
-        if self._noted:
-            self._noted = False
-            self._write_at(self._index, body, number * RECORD.size)
-            self._flushed = number + 1
-        else:
-            self._buffer += body
+        if self._touched:
+            self._end_touched(job, group, index, attempt)
+        else:  # a short task without output
+            out, err = self.streams
+            self._buffer += RECORD.pack(job, group, index, attempt, 0, out.size, out.size, err.size, err.size)
         self.records = number + 1
         return number
 
@@ -111,18 +113,22 @@ class Segments:
             self._flushed = self.records
             self._buffer.clear()
 
-    def rotate_if_large(self) -> None:
-        """Between tasks: begin a new segment when this one has grown enough."""
-        large = self.records >= SEGMENT_RECORDS_MAX or max(self._sizes()) >= SEGMENT_MAX_BYTES
-        if not large:
-            return
+    @property
+    def is_large(self) -> bool:
+        """Time to begin a new segment, between tasks."""
+        if self.records >= SEGMENT_RECORDS_MAX:
+            return True
+        return self._touched and max(target.size for target in self.streams) >= SEGMENT_MAX_BYTES
+
+    def rotate(self) -> None:
+        """Begin a new segment; where none can be made, the old one goes on."""
         self.flush()
         old = (self._index, self._cuts, *(target.fd for target in self.streams))
         try:
             self._open()
         except OSError as error:
             self.trouble = f"no new log segment could be made: {os.strerror(error.errno or 0)}"
-            return  # the old one goes on
+            return
         for fd in old:
             if fd >= 0:
                 os.close(fd)
@@ -141,9 +147,20 @@ class Segments:
         self._flushed = 0
         self._buffer = bytearray()
         self._noted = False
+        self._touched = False
+        self._max_bytes = 0
 
-    def _sizes(self) -> tuple[int, int]:
-        return self.streams[OUT].size, self.streams[ERR].size
+    def _end_touched(self, job: int, group: int, index: int, attempt: int) -> None:
+        for stream, target in enumerate(self.streams):
+            if target.max_bytes and target.size - target.start > target.max_bytes:
+                self._cut(target, stream, target.size - target.half_bytes)
+        body = self._record(job, group, index, attempt, running=False)
+        if self._noted:
+            self._noted = False
+            self._write_at(self._index, body, self.records * RECORD.size)
+            self._flushed = self.records + 1
+        else:
+            self._buffer += body
 
     def _record(self, job: int, group: int, index: int, attempt: int, running: bool) -> bytes:
         out, err = self.streams

@@ -49,8 +49,7 @@ class Starter:
         self._node = os.fsencode(node)
         self._mark = os.fsencode(mark)
         self._limits = limits
-        self._scratch = scratch
-        self._in_scratch = False
+        self.scratch = scratch
         self._prepared: Work | None = None
         self._path = b""
         self._oom_fd = os.open("/proc/self/oom_score_adj", os.O_RDWR)
@@ -62,11 +61,10 @@ class Starter:
         """Start the task; returns its process id. Raises OSError where it cannot be started."""
         spec = work.spec
         if spec.dir is not None:
-            self._in_scratch = False
+            self.scratch.is_fresh = False
             os.chdir(spec.dir)
-        elif not self._in_scratch or not self._scratch.is_clean():
-            self._scratch.renew()
-            self._in_scratch = True
+        elif not self.scratch.is_fresh:
+            self.scratch.freshen()
         if work is not self._prepared:
             self._prepared = None
             self._limits.apply(spec.cpu_milli, spec.memory_bytes)
@@ -79,16 +77,11 @@ class Starter:
 
     def clean(self) -> None:
         """Between tasks: leave nothing of the last one in the scratch folder."""
-        if self._in_scratch and not self._scratch.is_clean():
-            self._in_scratch = False
+        if self._prepared is not None and self._prepared.spec.dir is None and not self.scratch.is_fresh:
             try:
-                self._scratch.renew()
-                self._in_scratch = True
+                self.scratch.freshen()
             except OSError:
                 pass  # the next task that wants it meets the same trouble, and says so
-
-    def scratch_bytes(self) -> int:
-        return self._scratch.size_bytes()
 
     def judge(self, task: Task) -> tuple[str, str]:
         """How a task ended that did not simply exit with 0: nothing but its exit code to say, or a limit."""
@@ -105,7 +98,7 @@ class Starter:
 
     def close(self) -> None:
         try:
-            self._scratch.remove()
+            self.scratch.remove()
         except OSError:
             pass  # the worker buries what is left
 
@@ -128,8 +121,8 @@ class Starter:
                 resource.prlimit(pid, resource.RLIMIT_FSIZE, (spec.disk_bytes, spec.disk_bytes))
             if spec.memory_bytes and not self._limits.limits_memory:
                 resource.prlimit(pid, resource.RLIMIT_AS, (spec.memory_bytes, spec.memory_bytes))
-        except ProcessLookupError:
-            pass  # it has ended already
+        except OSError:
+            pass  # it has ended already, or runs as another user
 
 
 def why_not_started(work: Work, error: OSError) -> tuple[int, str]:
