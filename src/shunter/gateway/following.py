@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
@@ -11,7 +12,8 @@ from shunter.engine.events import render
 from shunter.engine.feed import JobWatch, Published, Subscription
 from shunter.engine.records import Job
 from shunter.engine.views import counts_view, job_view
-from shunter.gateway.runs import FinishedRun, Runs
+from shunter.gateway.runs import FinishedRun, Runs, TaskPlace
+from shunter.model.errors import Unavailable
 from shunter.model.views import EventView, FollowLine, LogView, ProgressView
 from shunter.ports.gateway import EventPosition, EventQuery, JobReference, LogPiece, LogQuery
 from shunter.ports.store import Store
@@ -32,8 +34,9 @@ class Following:
         """The job at once, what the mode asks for, its end. The watch is set before the first line goes out."""
         if isinstance(run, FinishedRun):
             yield FollowLine(job=run.view)
-            async for line in self._all_logs(run, mode):
-                yield line
+            async with aclosing(self._all_logs(run, mode)) as lines:
+                async for line in lines:
+                    yield line
             yield FollowLine(end=run.view, exit_code=run.summary.exit_code)
             return
         watch = self._engine.feed.watch(run.id)
@@ -41,8 +44,9 @@ class Following:
             yield FollowLine(job=job_view(run))
             steps = {"progress": self._progress, "logs": self._logs}.get(mode)
             if steps is not None:
-                async for line in steps(run, watch):
-                    yield line
+                async with aclosing(steps(run, watch)) as lines:
+                    async for line in lines:
+                        yield line
             while watch.summary is None and not watch.is_over:
                 watch.news.clear()
                 await watch.news.wait()
@@ -53,14 +57,20 @@ class Following:
 
     async def log(self, reference: JobReference, index: int, query: LogQuery) -> AsyncGenerator[LogPiece, None]:
         """Pieces as they are written, later attempts included unless one is named."""
-        offset, log = query.offset, 0
+        offset, log, has_begun = query.offset, 0, False
         while True:
             run = await self._runs.find(reference)
             place = await self._runs.place_of(run, index, query.attempt)
             if place.log != log:
                 offset, log = (query.offset, place.log) if log == 0 else (0, place.log)
-            piece = await self.piece(place.node, place.log, query.stream, offset, query.size_max)
-            if piece.data or offset == query.offset:
+            try:
+                piece = await self.piece(place.node, place.log, query.stream, offset, query.size_max)
+            except Unavailable:
+                if place.is_over or not has_begun:
+                    raise
+                piece = LogPiece(b"", offset, False)  # the node may come back, or the task run elsewhere
+            if piece.data or not has_begun:
+                has_begun = True
                 yield piece
             offset = piece.next_offset
             if not piece.data and place.is_over:
@@ -72,7 +82,7 @@ class Following:
         if not log:
             return LogPiece(b"", offset, False)
         data = await self._workers.read_log(node, log >> 32, log & 0xFFFFFFFF, stream, offset, size_max)
-        return LogPiece(data.data, offset + len(data.data), data.eof, data.truncated)
+        return LogPiece(data.data, max(data.next, offset + len(data.data)), data.eof, data.truncated)
 
     async def events(self, subscription: Subscription, query: EventQuery) -> AsyncGenerator[EventView, None]:
         """What the store has after the position, then what is committed from now on."""
@@ -105,14 +115,13 @@ class Following:
     async def _progress(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
         shown: dict[str, int] = {}
         while watch.summary is None and not watch.is_over:
-            watch.news.clear()
+            watch.news.clear()  # before looking, so that what changes from here on wakes us again
+            counts = counts_view(job.counts())
+            if counts != shown:
+                shown = counts
+                yield FollowLine(progress=ProgressView(job.state.word, counts))
+                await _end_within(watch, PROGRESS_INTERVAL_S)
             await watch.news.wait()
-            if watch.summary is None:
-                counts = counts_view(job.counts())
-                if counts != shown:
-                    shown = counts
-                    yield FollowLine(progress=ProgressView(job.state.word, counts))
-                await asyncio.sleep(PROGRESS_INTERVAL_S)
 
     async def _logs(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
         """Both streams of a job's only task, while it runs and once more after its end."""
@@ -126,7 +135,7 @@ class Following:
                 log, offsets = place.log, dict.fromkeys(STREAMS, 0)
             got = False
             for stream in STREAMS:
-                piece = await self.piece(place.node, place.log, stream, offsets[stream], LOG_SIZE_MAX)
+                piece = await self._piece_or_nothing(place, stream, offsets[stream])
                 offsets[stream] = piece.next_offset
                 if piece.data:
                     got = True
@@ -142,9 +151,16 @@ class Following:
         place = await self._runs.place_of(run, 0, None)
         for stream in STREAMS:
             offset = 0
-            while (piece := await self.piece(place.node, place.log, stream, offset, LOG_SIZE_MAX)).data:
+            while (piece := await self._piece_or_nothing(place, stream, offset)).data:
                 offset = piece.next_offset
                 yield FollowLine(log=LogView(stream, piece.data))
+
+    async def _piece_or_nothing(self, place: TaskPlace, stream: str, offset: int) -> LogPiece:
+        """Whoever follows a job wants its end most: a node that is away does not keep it from them."""
+        try:
+            return await self.piece(place.node, place.log, stream, offset, LOG_SIZE_MAX)
+        except Unavailable:
+            return LogPiece(b"", offset, False)
 
 
 async def _news_within(watch: JobWatch, seconds: float) -> None:
@@ -156,3 +172,18 @@ async def _news_within(watch: JobWatch, seconds: float) -> None:
             await watch.news.wait()
     except TimeoutError:
         pass
+
+
+async def _end_within(watch: JobWatch, seconds: float) -> None:
+    """Pause, but not past the job's end. What is news meanwhile stays news."""
+    has_news = False
+    try:
+        async with asyncio.timeout(seconds):
+            while watch.summary is None and not watch.is_over:
+                watch.news.clear()
+                await watch.news.wait()
+                has_news = True
+    except TimeoutError:
+        pass
+    if has_news:
+        watch.news.set()

@@ -5,7 +5,7 @@ A live run is read from the engine's memory between rounds, a finished one from 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -113,10 +113,10 @@ class Runs:
         view = job_view(run) if isinstance(run, Job) else run.view
         total = sum(view.counts.get(state, 0) for state in query.states) if query.states else view.count
         found: list[TaskView] = []
-        async for part in self._parts(run, first):
+        part = await self._part(run, first)
+        while part is not None and len(found) <= query.limit:
             found += part.select(query.states, first, query.limit + 1 - len(found))
-            if len(found) > query.limit:
-                break
+            part = await self._part(run, part.end)
         has_more = len(found) > query.limit
         found = found[: query.limit]
         return TaskPage(found, str(found[-1].index) if has_more else None, total)
@@ -136,30 +136,30 @@ class Runs:
                 return TaskPlace(past[2], past[6], True)
         if attempt is not None and attempt != task.attempt:
             raise NotFound(f"task {task.name} has no attempt {attempt}: its latest is {task.attempt}")
-        async for part in self._parts(run, index):
-            row = index - part.first
-            is_over = task.state in _ENDED_JOBS
-            return TaskPlace(int(part.columns["node"][row]), int(part.columns["log"][row]), is_over)
-        raise NotFound(f"task {task.name} has left history")
+        part = await self._part(run, index)
+        if part is None:
+            raise NotFound(f"task {task.name} has left history")
+        row = index - part.first
+        is_over = task.state in _ENDED_JOBS
+        return TaskPlace(int(part.columns["node"][row]), int(part.columns["log"][row]), is_over)
 
     def history(self, run: Job | FinishedRun, index: int) -> list[PastAttempt]:
         past = run.groups[0].history or [] if isinstance(run, Job) else run.summary.history[0]
         return [attempt for attempt in past if attempt[0] == index]
 
-    async def _parts(self, run: Job | FinishedRun, first: int) -> AsyncIterator[_Part]:
+    async def _part(self, run: Job | FinishedRun, index: int) -> _Part | None:
+        """Neighbouring tasks with task `index` among them; None behind the last one."""
         names = self._engine.state.nodes.view.names
         if isinstance(run, Job):
             group: Group = run.groups[0]
-            yield _Part(run.name, 0, group_columns(self._engine.state, group), names, group.reasons or {})
-            return
-        reasons = run.summary.reasons[0]
-        while first < run.view.count:
-            chunks = await self._store.finished_tasks(run.id, 0, first, first)
-            if not chunks:
-                return
-            chunk = chunks[0]
-            yield _Part(run.view.name, chunk.first, unpack_columns(chunk.count, chunk.body), names, reasons)
-            first = chunk.first + chunk.count
+            if index >= group.count:
+                return None
+            return _Part(run.name, 0, group_columns(self._engine.state, group), names, group.reasons or {})
+        chunks = await self._store.finished_tasks(run.id, 0, index, index)
+        if not chunks:
+            return None
+        columns = unpack_columns(chunks[0].count, chunks[0].body)
+        return _Part(run.view.name, chunks[0].first, columns, names, run.summary.reasons[0])
 
     def _live(self, query: JobQuery, before: int | None) -> tuple[list[JobView], int]:
         views: list[JobView] = []
@@ -196,6 +196,10 @@ class _Part:
     columns: Columns
     node_names: list[str]
     reasons: Mapping[int, str]
+
+    @property
+    def end(self) -> int:
+        return self.first + len(self.columns["state"])
 
     def select(self, states: tuple[str, ...], first: int, limit: int) -> list[TaskView]:
         column = self.columns["state"]
