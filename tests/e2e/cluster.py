@@ -24,6 +24,7 @@ SHUNTER = str(Path(sys.executable).with_name("shunter"))
 COMMAND_MAX_S = 60.0
 WAIT_MAX_S = 30.0
 LOOK_EVERY_S = 0.02
+UNFINISHED = ("pending", "running", "stopping")
 
 T = TypeVar("T")
 
@@ -108,6 +109,20 @@ class Cluster:
                 os.environ["SHUNTER_HOME"] = before
         with client:
             yield client
+
+    def until(self, name: str, state: str) -> None:
+        """Until a job is in a state that it does not stay in for ever; for its end, `wait` is there."""
+        with self.client() as client:
+            job = client.job(name)
+            eventually(lambda: job.refresh().state == state, f"{name} is {state}")
+
+    def stop_everything(self) -> None:
+        with self.client(namespace="*") as client:
+            unfinished = list(client.jobs(states=UNFINISHED))
+            for job in unfinished:
+                job.stop(now=True)
+            for job in unfinished:
+                job.wait(WAIT_MAX_S)
 
     # ---- what is there ----
 

@@ -12,12 +12,19 @@ from tests.e2e.gates import Gate
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """One cluster of two cores for all stories of a module."""
     running = Cluster(tmp_path_factory.mktemp("home"))
     running.up("--cpu", "2")
     yield running
     leave_nothing(running)
+
+
+@pytest.fixture
+def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
+    """The module's cluster; what a story leaves unfinished is ended, so that no other story waits behind it."""
+    yield shared_cluster
+    shared_cluster.stop_everything()
 
 
 @pytest.fixture

@@ -100,7 +100,7 @@ def test_detached_it_prints_the_name_and_returns(cluster: Cluster, gate: Gate) -
     """D-09: a job that nobody waits for can be looked at by its name while it runs, and afterwards."""
     name = cluster.shunter("run", "--detach", "--", *gate.command).out.strip()
     gate.reached()
-    assert cluster.json("job", name)["state"] == "running"
+    cluster.until(name, "running")
     gate.open()
     cluster.shunter("wait", name)
     assert cluster.json("job", name)["state"] == "succeeded"

@@ -59,3 +59,20 @@ def test_colours_are_for_terminals_only(cluster: Cluster) -> None:
         assert terminal.end() == 0
     assert "\x1b[32msucceeded" in terminal.seen
     assert "\x1b" not in cluster.shunter("jobs").out
+
+
+def test_top_shows_what_runs_until_q(cluster: Cluster, gate: Gate) -> None:
+    """C-19: the cluster at a glance, drawn anew; in a pipe it is printed once."""
+    [node] = cluster.items("nodes")
+    cluster.shunter("run", "--name", "in-sight", "--detach", "--", *gate.command)
+    gate.reached()
+    with Terminal(cluster, "top", "--every", "0.1") as terminal:
+        terminal.see("in-sight")
+        terminal.see(node["name"])
+        terminal.type(b"q")
+        assert terminal.end() == 0
+    once = cluster.shunter("top").out
+    assert "in-sight" in once
+    assert "\x1b" not in once
+    gate.open()
+    cluster.shunter("wait", "in-sight")
