@@ -28,6 +28,7 @@ async def test_a_task_that_passes_its_memory_limit_is_ended_and_its_keeper_is_no
     async with staged(tmp_path) as stage:
         if limits_of(stage) == "rlimits":
             pytest.skip("no control groups here")
+        await stage.run("/bin/true", first=9)
         keepers = stage.keeper_pids()
         ended = await stage.run(sys.executable, "-c", EAT, memory_bytes=64 * MI)
         assert (ended.how, ended.detail, ended.exits) == ("memory", "memory limit of 64Mi", [137])

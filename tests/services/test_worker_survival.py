@@ -140,6 +140,18 @@ async def test_keepers_and_tasks_end_when_their_home_is_gone(tmp_path: Path) -> 
     assert groups_left(stage.home) == []
 
 
+async def test_a_keeper_with_nothing_to_run_and_no_worker_ends(tmp_path: Path) -> None:
+    stage = Stage(tmp_path / "home", keeper_alone_max_s=0.2)
+    await stage.start()
+    stage.order("/bin/sh", "-c", f"sleep 0.5; echo done > {tmp_path}/mark")
+    await stage.until(lambda: stage.started)
+    [keeper] = stage.keeper_pids()
+    await stage.worker.stop(end_keepers=False)
+    await gone(keeper)
+    assert (tmp_path / "mark").exists()
+    assert groups_left(stage.home) == []
+
+
 async def test_a_home_with_a_long_path_works(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 30) / ("longer" * 10)
     folder.mkdir(parents=True)

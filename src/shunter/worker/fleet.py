@@ -51,20 +51,17 @@ class Fleet:
         self.keepers: list[Keeper] = []
 
     async def start(self) -> str:
-        """Find, clean up, warm up. Returns what limits tasks here: cgroup-v2, cgroup-v1 or rlimits."""
+        """Find, clean up, begin to warm up. Returns what limits tasks here: cgroup-v2, cgroup-v1 or rlimits."""
         limits = "rlimits"
         if self._settings.cgroups:
             limits, self._groups = prepare_groups(self._settings.home)
-        self._house = KeeperHouse(self._settings.home, self._settings.name, self._groups)
+        self._house = KeeperHouse(self._settings, self._groups)
         for number in self._house.prepare():
             await self._find(number)
         alive = {keeper.number for keeper in self.keepers}
         for number in stale_lanes(self._groups, alive):
             await clear_lane(self._groups, number)
         self.want(self._settings.warm_keepers - len(self.keepers))
-        while self._starting:
-            self._changed.clear()
-            await self._changed.wait()
         self._spawn(self._tidy())
         return limits
 
@@ -166,6 +163,9 @@ class Fleet:
             return
         self._note_start()
         self.keepers.append(keeper)
+        if self._ending:
+            keeper.end()
+            return
         self._owner.keeper_ready(keeper)
 
     def _note_start(self) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from shunter.worker.keepers import Keeper, KeeperOwner
 from shunter.worker.leftovers import end_leftovers
 from shunter.worker.machine import cores
+from shunter.worker.settings import WorkerSettings
 
 KEEPER_PROGRAM = str(Path(__file__).with_name("keeper.py"))
 LISTENER_FD = 3
@@ -27,10 +28,16 @@ PASSED_ON = ("PATH", "HOME", "LANG")
 class KeeperHouse:
     """Where keepers are started and found: `HOME/keepers`."""
 
-    def __init__(self, home: Path, node: str, groups: Mapping[str, str]) -> None:
-        self._home = home
-        self._folder = home / "keepers"
-        self._options: dict[str, Any] = {"home": str(home), "node": node, "groups": groups, "cores": cores()}
+    def __init__(self, settings: WorkerSettings, groups: Mapping[str, str]) -> None:
+        self._home = settings.home
+        self._folder = settings.home / "keepers"
+        self._options: dict[str, Any] = {
+            "home": str(settings.home),
+            "node": settings.name,
+            "groups": groups,
+            "cores": cores(),
+            "alone_max_s": settings.keeper_alone_max_s,
+        }
         self._next = 1
 
     def prepare(self) -> list[int]:

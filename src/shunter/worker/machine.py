@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
 
+from shunter import __version__
 from shunter.model.messages import PROTOCOL_VERSION, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.worker.settings import WorkerSettings
@@ -41,17 +41,10 @@ def machine_attributes(limits: str) -> dict[str, str]:
         "arch": platform.machine(),
         "python": platform.python_version(),
         "limits": limits,
-        "shunter": _software_version(),
+        "shunter": __version__,
     }
 
 
 def cores() -> int:
     """The processors that this process may use."""
     return len(os.sched_getaffinity(0))
-
-
-def _software_version() -> str:
-    try:
-        return version("shunter")
-    except PackageNotFoundError:
-        return "unknown"

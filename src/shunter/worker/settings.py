@@ -19,6 +19,7 @@ class WorkerSettings:
     keepers_max: int = 2000
     keepers_starting_max: int = 4  # at once: each start takes a few hundredths of a second of a core
     keeper_idle_max_s: float = 60.0  # beyond the warm ones
+    keeper_alone_max_s: float = 600.0  # without a worker and with nothing to run; then it ends
     cgroups: bool = True  # False: rlimits, whatever the machine offers
     log_age_max_s: float = 14 * 86400.0
     log_total_max_bytes: int = 8 * 2**30

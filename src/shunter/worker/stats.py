@@ -39,22 +39,32 @@ class MachineSampler:
         )
 
 
-def tree_usage(pid: int) -> tuple[float, int, int]:
-    """Processor seconds, resident bytes and number of processes of a process and all its descendants."""
+def task_usage(keeper_pid: int) -> tuple[float, int, int]:
+    """Processor seconds, resident bytes and number of processes of the task that a keeper runs: all that descends from
+    the keeper, because it adopts what the task leaves behind."""
     cpu_s, memory_bytes, processes = 0.0, 0, 0
-    waiting = [pid]
+    waiting = _children(keeper_pid)
     while waiting:
         current = waiting.pop()
         try:
             fields = Path(f"/proc/{current}/stat").read_text().rpartition(")")[2].split()
-            waiting += map(int, Path(f"/proc/{current}/task/{current}/children").read_text().split())
         except OSError:
             continue
+        waiting += _children(current)
         # Ended children that were waited for count too: utime, stime, cutime, cstime.
         cpu_s += sum(map(int, fields[11:15])) / TICKS_PER_S
         memory_bytes += int(fields[21]) * PAGE_BYTES
         processes += 1
     return cpu_s, memory_bytes, processes
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        threads = [thread.name for thread in Path(f"/proc/{pid}/task").iterdir()]
+        lists = [Path(f"/proc/{pid}/task/{thread}/children").read_text() for thread in threads]
+    except OSError:
+        return []
+    return [int(child) for line in lists for child in line.split()]
 
 
 def _processor_ticks() -> tuple[int, int]:

@@ -41,7 +41,7 @@ from shunter.worker.machine import introduce
 from shunter.worker.outbox import Outbox
 from shunter.worker.protocol import KeeperReport
 from shunter.worker.settings import WorkerSettings
-from shunter.worker.stats import MachineSampler, tree_usage
+from shunter.worker.stats import MachineSampler, task_usage
 
 log = Log(__name__)
 
@@ -138,7 +138,7 @@ class Worker:
             running = keeper.running
             if running is not None:
                 name = running.job, running.group, running.index, running.attempt
-                tasks.append(TaskStats(*name, *tree_usage(running.pid)))
+                tasks.append(TaskStats(*name, *task_usage(keeper.pid)))
         self._send(StatsData(message.request, self._sample(), tasks))
 
     def _on_shutdown(self, message: Shutdown) -> None:

@@ -28,14 +28,14 @@ else:
 
 FLUSH_EVERY_S = 0.02
 HOME_CHECK_S = 2.0
-IDLE_WITHOUT_WORKER_MAX_S = 600.0
 LISTENER_FD = 3  # the worker hands over a socket that listens already, so that it need not wait to connect
 INHERITED = (b"PATH", b"HOME", b"LANG")
 DEAF_TO = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT)
 
 
 def main(options: str) -> None:
-    """OPTIONS: home, number, node, cores, and groups (controller -> parent folder)."""
+    """OPTIONS: home, number, node, cores, groups (controller -> parent folder), and alone_max_s: how long it stays
+    with nothing to run and no worker."""
     given = decode(options.encode())
     sys.stdout = sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)  # 1 and 2 become what tasks inherit
     for number in DEAF_TO:
@@ -56,6 +56,7 @@ class Lane:
         home, number = options["home"], options["number"]
         self._home: str = home
         self._number: int = number
+        self._alone_max_s: float = options["alone_max_s"]
         self._limits = Limits(options["groups"], f"lane-{number}", options["cores"])
         self._limits.enter()
         self._segments = Segments(f"{home}/logs")
@@ -70,6 +71,7 @@ class Lane:
         self._queue = Queue()
         self._flushed_at = self._home_seen_at = self._busy_at = monotonic()
         self._over = False
+        self._was_told = False  # to end, by a worker that goes on
 
     def run(self) -> None:
         """Tasks one after another, until told to end or left alone."""
@@ -90,7 +92,7 @@ class Lane:
                 os.unlink(f"{self._home}/keepers/{self._number}.{suffix}")
             except OSError:
                 pass
-        self._limits.leave(for_good=not os.path.isdir(self._home))
+        self._limits.leave(for_good=not self._was_told)
         # The connection closes with the process: a worker that sees it closed may take the keeper for dead.
 
     # ---- runner.Surroundings ----
@@ -121,12 +123,12 @@ class Lane:
             self._busy_at = monotonic()
             self._flush(self._busy_at)
         self._runner.clean()
-        for fd, event in self._poll.poll(int(HOME_CHECK_S * 1000)):
+        for fd, event in self._poll.poll(int(min(HOME_CHECK_S, self._alone_max_s) * 1000) + 1):
             self._runner.handle(fd, event)
         now = monotonic()
         if self._link.connected or self._queue:
             self._busy_at = now
-        if self.is_deserted(now) or now - self._busy_at > IDLE_WITHOUT_WORKER_MAX_S:
+        if self.is_deserted(now) or now - self._busy_at > self._alone_max_s:
             self._over = True
 
     def _flush(self, now: float) -> None:
@@ -155,7 +157,7 @@ class Lane:
             self._specs.clear()
             self._send_state()
         elif verb == "end":
-            self._over = True
+            self._over = self._was_told = True
             self._queue = Queue()
             self._runner.end("stopped", 0.0)
 
