@@ -91,9 +91,11 @@ class Engine:
 
     async def run(self) -> None:
         """Rounds until `stop`. A commit that fails ends the epoch: memory is dropped, and the engine loads again."""
-        while not self._is_stopping:
+        while True:
             await self._clock.wait(self._wake, self._idle_s())
             self._wake.clear()
+            if self._is_stopping:
+                return
             try:
                 await self._round()
             except Fenced:

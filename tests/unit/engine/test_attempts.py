@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from shunter.model.errors import Unavailable
 from shunter.model.jobs import Restart
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import Ended, Held, Inventory, Returned, Started
@@ -347,5 +350,20 @@ def test_a_relabelled_node_gets_no_more_of_what_its_labels_forbid() -> None:
         await stage.engine.label_node("n1", {"disk": "ssd"})
         await stage.settle()
         assert stage.orders()
+
+    play(scene)
+
+
+def test_a_manager_that_stops_decides_nothing_more_and_leaves_a_snapshot() -> None:
+    async def scene(stage: Stage) -> None:
+        [job] = await stage.submit(spec(count=3))
+        stopping = asyncio.ensure_future(stage.engine.stop())
+        with pytest.raises(Unavailable, match="stopping"):
+            await stage.engine.submit([spec("late")], "tester")
+        await stopping
+        snapshot = await stage.store.snapshot()
+        assert snapshot is not None
+        assert snapshot.version == await stage.store.last_version()
+        assert stage.counts(job.job_id) == {"queued": 3}
 
     play(scene)
