@@ -209,16 +209,17 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
     """One attempt that did not plainly succeed, or whose policy may want another one anyway."""
     table, row = round.state.table, group.base + index
     exit_code = ended.exits[offset] if ended.exits else 0
+    has_failed = exit_code != 0 or bool(ended.how)  # a task may make 0 of being told that its time is over
     is_stopping = table.state[row] == _STOPPING
-    if exit_code == 0 and not ended.how and (is_stopping or group.spec.restart.policy in ("never", "on-failure")):
+    if not has_failed and (is_stopping or group.spec.restart.policy in ("never", "on-failure")):
         _finish(round, group, index, index, ended, offset)
         return
     delay_s = None
     if is_stopping:
         event = TaskEvent.STOPPED
-    elif (delay_s := back_off_s(group.spec.restart, int(table.restarts[row]), exit_code, round.random)) is not None:
+    elif (delay_s := back_off_s(group.spec.restart, int(table.restarts[row]), has_failed, round.random)) is not None:
         event = TaskEvent.RETRIED
-    elif exit_code == 0 and not ended.how:
+    elif not has_failed:
         _finish(round, group, index, index, ended, offset)
         return
     else:

@@ -7,9 +7,9 @@ from random import Random
 from shunter.model.jobs import Restart
 
 
-def back_off_s(restart: Restart, restarts: int, exit_code: int, random: Random) -> float | None:
+def back_off_s(restart: Restart, restarts: int, has_failed: bool, random: Random) -> float | None:
     """Seconds until the next attempt, or None if there is none. `restarts` counts those that there were."""
-    if restart.policy == "never" or (restart.policy == "on-failure" and exit_code == 0):
+    if restart.policy == "never" or (restart.policy == "on-failure" and not has_failed):
         return None
     if restart.max is not None and restarts >= restart.max:
         return None

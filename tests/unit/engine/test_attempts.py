@@ -367,3 +367,20 @@ def test_a_manager_that_stops_decides_nothing_more_and_leaves_a_snapshot() -> No
         assert stage.counts(job.job_id) == {"queued": 3}
 
     play(scene)
+
+
+def test_an_attempt_that_timed_out_has_failed_even_if_it_exited_with_0() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        [job] = await stage.submit(spec(restart=Restart("on-failure", max=1, delay_s=1.0, jitter=0.0)))
+        [(_, order)] = stage.orders()
+        await stage.end(node, order, exit_code=0, how="timeout")
+        assert stage.counts(job.job_id) == {"queued": 1}
+        await stage.settle(1.1)
+        [(_, order)] = stage.orders()
+        await stage.end(node, order, exit_code=0, how="timeout")
+        finished = await stage.store.finished_run("default", "job", None)
+        assert finished is not None
+        assert finished.state == "failed"
+
+    play(scene)
