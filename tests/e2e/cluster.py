@@ -149,9 +149,9 @@ class Cluster:
         eventually(lambda: not is_alive(pid), "the manager ends")
 
     def processes(self) -> list[Process]:
-        """Everything that belongs to this home: by SHUNTER_HOME, which all but tasks have in their environment, and by
-        the control group of its worker, in which tasks are."""
-        marks = [f"SHUNTER_HOME={self.home}\0".encode()]
+        """Everything that belongs to this home: by SHUNTER_HOME, which all but tasks have in their environment, by
+        SHUNTER_LANE, which tasks have, and by the control group of its worker, which no task can leave."""
+        marks = [f"SHUNTER_HOME={self.home}\0".encode(), f"SHUNTER_LANE={self.home}/worker:".encode()]
         group = b"/shunter-" + hashlib.sha256(bytes((self.home / "worker").resolve())).hexdigest()[:12].encode() + b"/"
         found = []
         for folder in Path("/proc").iterdir():

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from tests.e2e.cluster import Cluster
+from tests.e2e.cluster import Cluster, eventually, is_alive
 from tests.e2e.gates import Gate
 from tests.e2e.manifests import job, shell
 from tests.e2e.rest import Rest
@@ -83,8 +83,9 @@ def test_starting_and_stopping_a_job(cluster: Cluster, rest: Rest, gate: Gate) -
 def test_one_task_is_stopped_by_its_path(rest: Rest, gate: Gate) -> None:
     """C-26, over REST."""
     rest.ask("POST", "/jobs", job("pair", gate.command, count=2))
-    gate.reached(2)
+    [pid] = [arrival.pid for arrival in gate.reached(2) if arrival.index == 0]
     assert rest.ask("DELETE", "/jobs/pair/tasks/0?now=true").status == 204
+    eventually(lambda: not is_alive(pid), "task 0 ends")
     gate.open()
     list(follow(rest, "pair"))
     states = [task["state"] for task in rest.ask("GET", "/jobs/pair/tasks").json["items"]]
