@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,19 @@ async def test_a_task_that_opens_its_standard_output_anew_leaves_other_tasks_out
         second = await stage.run("/bin/sh", "-c", "echo second > /dev/stdout", first=1)
         assert (await stage.read(first)).data == b"first\n"
         assert (await stage.read(second)).data == b"second\n"
+
+
+async def test_folders_nested_deeper_than_a_path_can_tell_are_removed(tmp_path: Path) -> None:
+    script = "import os\nfor i in range(3000):\n    os.mkdir('deep'); os.chdir('deep')\nopen('file', 'w').close()"
+    async with staged(tmp_path) as stage:
+        assert (await stage.run(sys.executable, "-c", script)).exits == []
+        ended = await stage.run("/bin/sh", "-c", "ls -A", first=1)
+        assert (ended.exits, (await stage.read(ended)).data) == ([], b"")
+
+
+async def test_a_command_that_cannot_be_passed_on_is_an_error_and_not_the_end_of_the_keeper(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        ended = await stage.run("/bin/echo", "a\0b")
+        assert (ended.how, ended.exits) == ("error", [126])
+        assert "null byte" in ended.detail
+        assert (await stage.run("/bin/true", first=1)).exits == []

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from shunter.log import Log
 from shunter.model.messages import Ended, Held, Lost, Order, Orders, Returned, StopRange
@@ -17,6 +18,7 @@ from shunter.worker.specs import Specs
 log = Log(__name__)
 
 CLUSTER_STOPPED = "cluster stopped"
+ANY_ATTEMPT = 2**31
 STOP_GRACE_UNKNOWN_S = 5.0  # for a task of an earlier life, whose spec only its keeper knows
 
 
@@ -57,14 +59,7 @@ class Assignments:
 
     def stop(self, wanted: StopRange) -> None:
         """Return what has not started; end what runs."""
-        keepers = set()
-        for span in self._ledger.overlapping(wanted.job, wanted.group, wanted.first, wanted.last):
-            if span.keeper is None:
-                self._return(self.lanes.withdraw(span, wanted.first, wanted.last))
-            else:
-                keepers.add(span.keeper)
-        for keeper in keepers:
-            self._end_in_keeper(keeper, wanted)
+        self._end(wanted, ANY_ATTEMPT)
         for span in list(self._superseding):
             if span.key == (wanted.job, wanted.group) and span.first <= wanted.last and span.last >= wanted.first:
                 self._superseding.remove(span)
@@ -184,14 +179,8 @@ class Assignments:
 
     def _supersede(self, order: Order, first: int, last: int) -> bool:
         """End what this worker still holds of older attempts; says whether any of it is in a keeper."""
-        in_keeper = False
-        for span in self._ledger.overlapping(order.job, order.group, first, last):
-            if span.keeper is None:
-                self.lanes.withdraw(span, first, last)
-            else:
-                in_keeper = True
-                self._end_in_keeper(span.keeper, StopRange(order.job, order.group, first, last, 0.0))
-        return in_keeper
+        self._end(StopRange(order.job, order.group, first, last, 0.0), order.attempt - 1)
+        return bool(self._ledger.overlapping(order.job, order.group, first, last))
 
     def _retry_superseding(self) -> None:
         waiting, self._superseding = self._superseding, []
@@ -204,17 +193,29 @@ class Assignments:
                 reservation.push(span)
                 self.lanes.dispatch(reservation)
 
-    def _end_in_keeper(self, keeper: Keeper, wanted: StopRange) -> None:
-        """Take back what has not started, then stop the one that runs; the keeper obeys in this order."""
+    def _end(self, wanted: StopRange, attempt_max: int) -> None:
+        """Return what has not started; where a keeper has it, take that back, then stop the one that runs."""
         place = wanted.job, wanted.group, wanted.first, wanted.last
-        keeper.take("range", place, self._return_taken(keeper))
-        keeper.stop(*place, wanted.grace_s)
+        held = [span for span in self._ledger.overlapping(*place) if span.order.attempt <= attempt_max]
+        for span in held:
+            if span.keeper is None:
+                self._return(self.lanes.withdraw(span, wanted.first, wanted.last))
+        newest = max((span.order.attempt for span in held), default=0)
+        for keeper in {span.keeper for span in held if span.keeper is not None}:
+            # What is on its way from this keeper to another lane is somewhere else when the keeper answers.
+            look_again = partial(self._end, wanted, newest) if keeper.is_sharing else None
+            keeper.take("range", place, self._return_taken(keeper, look_again))
+            keeper.stop(*place, wanted.grace_s)
 
-    def _return_taken(self, keeper: Keeper) -> Callable[[list[TakenRange]], None]:
+    def _return_taken(
+        self, keeper: Keeper, then: Callable[[], None] | None = None
+    ) -> Callable[[list[TakenRange]], None]:
         def taken(ranges: list[TakenRange]) -> None:
             for span in self.lanes.take_back(keeper, ranges):
                 self._return(span)
             self._go_on(keeper, keeper.idle_since)
+            if then is not None:
+                then()
 
         return taken
 

@@ -123,7 +123,8 @@ class Fleet:
             self.keepers.remove(keeper)
         expected = self._ending or keeper.ending
         if not expected:
-            log.warning("keeper.died", keeper=keeper.number, pid=keeper.pid, tasks=keeper.held)
+            words = self._house.last_words(keeper.number)
+            log.warning("keeper.died", keeper=keeper.number, pid=keeper.pid, tasks=keeper.held, last_words=words)
         self._owner.keeper_gone(keeper, f"its keeper (process {keeper.pid}) died")
         cleaning = self._spawn(self._clean_up(keeper))
         self._cleaning.add(cleaning)

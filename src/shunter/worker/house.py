@@ -56,6 +56,7 @@ class KeeperHouse:
         """Start a new keeper and attach to it. It is ready when its `ready` is. Raises OSError."""
         number, self._next = self._next, self._next + 1
         self._file(number, "json").write_text(json.dumps({"groups": self._options["groups"]}))
+        self._file(number, "sock").unlink(missing_ok=True)
         listener = socket.socket(socket.AF_UNIX)
         with listener:
             # The folder's path may be longer than a socket's name may be; this name never is.
@@ -90,6 +91,14 @@ class KeeperHouse:
         await asyncio.to_thread(shutil.rmtree, self._home / "work" / str(number), ignore_errors=True)
         for suffix in ("sock", "log", "json"):
             self._file(number, suffix).unlink(missing_ok=True)
+
+    def last_words(self, number: int) -> str:
+        """The end of what a keeper wrote into its journal: the error that it died of, if it had the time."""
+        try:
+            lines = self._file(number, "log").read_text(errors="replace").split("\n")
+        except OSError:
+            return ""
+        return next((line for line in reversed(lines) if line.strip()), "")
 
     def _file(self, number: int, suffix: str) -> Path:
         return self._folder / f"{number}.{suffix}"

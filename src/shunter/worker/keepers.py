@@ -7,6 +7,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Protocol, cast
 
 import msgspec
@@ -46,6 +47,7 @@ class Keeper(asyncio.Protocol):
         self.last_reservation: int | None = None
         self.idle_since = 0.0
         self.segment = 0  # the log segment in use
+        self.is_sharing = False  # some of its tasks are on their way to another lane
         self.ending = False
         self.gone = False
         self.ready: asyncio.Future[KeeperState] = asyncio.get_running_loop().create_future()
@@ -116,9 +118,15 @@ class Keeper(asyncio.Protocol):
         self._taking[self._requests] = then
         self._write(protocol.take(self._requests, kind, what))
 
-    @property
-    def is_asked(self) -> bool:
-        return bool(self._taking)
+    def share(self, count: int, then: Callable[[list[TakenRange]], None]) -> None:
+        """Ask for so many of those last in turn, for another lane."""
+
+        def shared(ranges: list[TakenRange]) -> None:
+            self.is_sharing = False
+            then(ranges)
+
+        self.is_sharing = True
+        self.take("tail", count, shared)
 
     def stop(self, job: int, group: int, first: int, last: int, grace_s: float) -> None:
         self._write(protocol.stop(job, group, first, last, grace_s))
@@ -134,7 +142,8 @@ class Keeper(asyncio.Protocol):
     def kill(self) -> None:
         """Make sure that it is dead, so that nothing it may still do contradicts what we say of it."""
         if self._pidfd is not None:
-            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     async def dead(self) -> None:
         """Until its process is not there any longer; its connection may close a little sooner."""
@@ -186,7 +195,8 @@ class Keeper(asyncio.Protocol):
 
     def _bury(self) -> None:
         if self._is_child:
-            os.waitpid(self.pid, 0)
+            with suppress(ChildProcessError):  # somebody else collects this process's children
+                os.waitpid(self.pid, 0)
         self._unwatch()
         self._dead.set()
         if self._transport is not None:

@@ -197,11 +197,11 @@ class Lanes:
     def _rebalance(self, reservation: Reservation) -> None:
         """A lane is free and the queue is empty: take half of what waits behind another lane's task."""
         donor = max(reservation.keepers, key=lambda keeper: keeper.unstarted, default=None)
-        if donor is None or donor.is_asked or any(span.spec is None for span in donor.spans):
+        if donor is None or donor.is_sharing or any(span.spec is None for span in donor.spans):
             return
         worth_it = donor.unstarted >= 2 or (donor.unstarted == 1 and donor.running is not None)
         if worth_it:
-            donor.take("tail", (donor.unstarted + 1) // 2, lambda ranges: self._redistribute(donor, ranges))
+            donor.share((donor.unstarted + 1) // 2, lambda ranges: self._redistribute(donor, ranges))
 
     def _redistribute(self, donor: Keeper, ranges: list[TakenRange]) -> None:
         touched = []

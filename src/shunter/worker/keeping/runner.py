@@ -30,7 +30,8 @@ STARTED_AFTER_MS = 5  # a task that ends sooner is reported by its end alone
 LOOK_AROUND_S = 1.0  # the longest sleep beside a running task
 DISK_CHECK_S = 1.0
 DISK_CHECK_SHARE = 0.05  # of the time may go into adding up the scratch folder
-KILL_EVERY_MS = 10
+KILL_EVERY_MS = 10  # at first; what cannot be killed is tried ever less often
+KILL_EVERY_MAX_MS = 1000
 CLOSE_ROUNDS_MAX = 300
 
 
@@ -72,7 +73,7 @@ class Runner:
         self._segments.begin(work.spec.log_max_bytes)
         try:
             pid = self._starter.start(work, index)
-        except OSError as error:
+        except (OSError, ValueError) as error:
             return self._note_not_started(work, index, started_ms, error)
         pidfd = os.pidfd_open(pid)
         self._poll.register(pidfd, select.POLLIN)
@@ -164,8 +165,7 @@ class Runner:
     def _advance(self, task: Task, woken: bool) -> int:
         """What time asks for; returns how many milliseconds to sleep at most."""
         if task.exited:  # but something that it started has not
-            self._tree.kill_round()
-            return KILL_EVERY_MS
+            return self._kill()
         if not task.noted:
             if woken and not task.ending:  # by output or a message, within the first few milliseconds
                 return STARTED_AFTER_MS
@@ -176,9 +176,12 @@ class Runner:
         if not task.ending:
             self._check_limits(task, now)
         if task.ending and now >= task.kill_at:
-            self._tree.kill_round()
-            return KILL_EVERY_MS
+            return self._kill()
         return self._sleep_ms(task, now)
+
+    def _kill(self) -> int:
+        self._tree.kill_round()
+        return min(KILL_EVERY_MS * self._tree.rounds, KILL_EVERY_MAX_MS)
 
     def _check_limits(self, task: Task, now: float) -> None:
         spec = task.work.spec
@@ -218,7 +221,7 @@ class Runner:
             segments.rotate()
         return monotonic()
 
-    def _note_not_started(self, work: Work, index: int, started_ms: int, error: OSError) -> float:
+    def _note_not_started(self, work: Work, index: int, started_ms: int, error: Exception) -> float:
         code, detail = why_not_started(work, error)
         record = self._segments.end(work.job, work.group, index, work.attempt)
         run = EndedRun(work, index, self._segments.number, record, "error", detail)

@@ -69,30 +69,53 @@ class Scratch:
 
 
 def _remove_tree(path: str) -> None:
-    try:
-        with os.scandir(path) as entries:
-            found = list(entries)
-    except PermissionError:
-        os.chmod(path, 0o700)
-        with os.scandir(path) as entries:
-            found = list(entries)
-    for entry in found:
-        if entry.is_dir(follow_symlinks=False):
-            _remove_tree(entry.path)
+    """Without recursion and long paths, because a task may have nested folders deeper than either allows."""
+    os.chdir(path)
+    entered: list[str] = []
+    to_enter = [_empty_folder()]
+    while to_enter:
+        if to_enter[-1]:
+            name = to_enter[-1].pop()
+            _make_accessible(name)
+            os.chdir(name)
+            entered.append(name)
+            to_enter.append(_empty_folder())
         else:
-            os.unlink(entry.path)
+            to_enter.pop()
+            if entered:
+                os.chdir("..")
+                os.rmdir(entered.pop())
+    os.chdir("/")
     os.rmdir(path)
+
+
+def _empty_folder() -> list[str]:
+    """Remove the files of the folder that we are in; returns its folders."""
+    folders = []
+    with os.scandir(".") as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            else:
+                os.unlink(entry.name)
+    return folders
+
+
+def _make_accessible(name: str) -> None:
+    if not os.access(name, os.R_OK | os.W_OK | os.X_OK):
+        os.chmod(name, 0o700)
 
 
 def _tree_bytes(path: str) -> int:
     total = 0
-    try:
-        with os.scandir(path) as entries:
-            for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                total += status.st_blocks * 512
-                if entry.is_dir(follow_symlinks=False):
-                    total += _tree_bytes(entry.path)
-    except OSError:
-        pass
+    folders = [path]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except OSError:
+            pass  # it went away, or its path is too long to look into
     return total

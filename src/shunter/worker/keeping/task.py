@@ -125,8 +125,10 @@ class Starter:
             pass  # it has ended already, or runs as another user
 
 
-def why_not_started(work: Work, error: OSError) -> tuple[int, str]:
+def why_not_started(work: Work, error: Exception) -> tuple[int, str]:
     """The exit code and the words for a task that could not be started."""
+    if not isinstance(error, OSError):
+        return EXIT_NOT_STARTED, f"the command or a variable cannot be passed on: {error}"
     spec = work.spec
     reason = os.strerror(error.errno) if error.errno else str(error)
     name = os.fsdecode(spec.argv[0])
