@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import time
 
@@ -17,13 +18,27 @@ def stop_cluster(leave_running: bool) -> bool:
     home = Home.find()
     if not home.is_locked():
         return False
+    process = _process(home)
     _ask(home, leave_running)
     deadline = time.monotonic() + STOP_MAX_S
     while home.is_locked():
         if time.monotonic() > deadline:
             raise TimeoutError(f"the cluster has not ended within {STOP_MAX_S:.0f} s; see {home.log}")
         time.sleep(0.02)
+    if process is not None:
+        # The lock is given back a moment before the process ends, and nobody shall meet it afterwards.
+        select.select([process], [], [], max(deadline - time.monotonic(), 0))
+        os.close(process)
     return True
+
+
+def _process(home: Home) -> int | None:
+    """A descriptor of the cluster's process, which becomes readable when that has ended."""
+    description = home.read_description()
+    try:
+        return None if description is None else os.pidfd_open(int(description["pid"]))
+    except OSError:
+        return None
 
 
 def _ask(home: Home, leave_running: bool) -> None:
