@@ -161,7 +161,8 @@ class Cluster:
                 environment = (folder / "environ").read_bytes() + b"\0"
                 if any(mark in environment for mark in marks) or group in (folder / "cgroup").read_bytes():
                     command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                    found.append(Process(int(folder.name), command.strip()))
+                    if command:  # else it has ended, and waits for its parent to notice
+                        found.append(Process(int(folder.name), command.strip()))
             except OSError:
                 continue  # it has ended meanwhile
         return found
