@@ -61,13 +61,13 @@ def sections() -> Iterator[str]:
 
 
 def commands(command: Command, path: str) -> Iterator[str]:
-    """The command's help; that of its own commands in its place if it has any."""
+    """The command's help, if it does anything by itself, and that of its own commands."""
     below: dict[str, Any] = getattr(command, "commands", {})
-    for name, each in below.items():
-        yield from commands(each, f"{path} {name}")
-    if not below:
+    if not below or getattr(command, "invoke_without_command", False):
         context = command.context_class(command, info_name=path, terminal_width=WIDTH)
         yield f"### {path}\n\n```\n{command.get_help(context).rstrip()}\n```\n"
+    for name, each in below.items():
+        yield from commands(each, f"{path} {name}")
 
 
 if __name__ == "__main__":

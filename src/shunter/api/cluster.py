@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from shunter.api.exchange import JSON, Exchange, decode_json
 from shunter.api.references import parse_event_position
 from shunter.api.routing import Context
 from shunter.api.streams import EVENT_STREAM, stream_events
+from shunter.model import cluster_fields
+from shunter.model.problems import Problems
 from shunter.model.views import ClusterInfo, EventPage, NodePage, NodeStatsView, NodeView
 from shunter.ports.gateway import EventPosition, EventQuery
 
@@ -29,6 +33,7 @@ class NodePatch(msgspec.Struct, forbid_unknown_fields=True):
 
 
 _down_decoder = msgspec.json.Decoder(Down)
+_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 _patch_decoder = msgspec.json.Decoder(NodePatch)
 
 
@@ -42,6 +47,14 @@ async def get_openapi(context: Context, exchange: Exchange) -> None:
 
 async def get_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
     return await context.gateway.cluster(exchange.caller)
+
+
+async def patch_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
+    problems = Problems()
+    document = await exchange.read_json(_document_decoder, SMALL_SIZE_MAX)
+    patch = cluster_fields.PATCH.read(document, "", problems)
+    problems.raise_any()
+    return await context.gateway.set_heartbeat(exchange.caller, patch["heartbeat"])
 
 
 async def stop_cluster(context: Context, exchange: Exchange) -> Status:

@@ -13,6 +13,7 @@ from shunter.api.parameters import Parameter
 from shunter.api.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.references import JOB_PATTERN
 from shunter.api.routing import Answer, RequestBody, Route
+from shunter.model import cluster_fields
 from shunter.model.job_fields import LABELS
 from shunter.model.jobs import COUNT_MAX
 from shunter.model.manifests import job_schema
@@ -77,7 +78,12 @@ def _bodies() -> Document:
     jobs = {"type": "array", "items": component("Job"), "minItems": 1, "maxItems": BULK_ITEMS_MAX}
     value = {"anyOf": [LABELS.schema["additionalProperties"], {"type": "null"}]}
     labels = LABELS.schema | {"description": "labels to set; null takes one away", "additionalProperties": value}
-    return {"Job": job, "BulkSubmit": _object("items", jobs), "NodePatch": _object("labels", labels)}
+    return {
+        "Job": job,
+        "BulkSubmit": _object("items", jobs),
+        "ClusterPatch": cluster_fields.PATCH.schema,
+        "NodePatch": _object("labels", labels),
+    }
 
 
 def _object(name: str, schema: Document) -> Document:

@@ -51,6 +51,10 @@ ROUTES = (
         answers=(Answer(200, v.ClusterInfo),),
     ),
     Route(
+        "PATCH", f"{BASE}/cluster", "patchCluster", "Change settings while it runs", cluster.patch_cluster,
+        answers=(Answer(200, v.ClusterInfo),), body=RequestBody(component="ClusterPatch"), errors=(400, 409, 413),
+    ),
+    Route(
         "POST", f"{BASE}/cluster/down", "stopCluster", "Stop the cluster; nothing is lost", cluster.stop_cluster,
         answers=(Answer(202, cluster.Status, about="it begins to stop"),),
         body=RequestBody(cluster.Down, required=False), errors=(400, 413),

@@ -25,6 +25,11 @@ class Home:
         return home
 
     @property
+    def config(self) -> Path:
+        """What the person has set, if anything."""
+        return self.folder / "config.toml"
+
+    @property
     def store(self) -> Path:
         return self.folder / "store.db"
 

@@ -11,16 +11,16 @@ from collections.abc import Awaitable, Callable
 from shunter import __version__
 from shunter.api.app import build_app
 from shunter.api.server import HttpServer, serve
+from shunter.app.config import Config
 from shunter.app.home import Home
-from shunter.app.options import UpOptions, is_loopback, parse_address
+from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
 from shunter.app.places import LocalPlace, Place, SimulatedPlace
 from shunter.engine.engine import Engine
-from shunter.engine.settings import EngineSettings
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem, ShunterError
-from shunter.planning.planner import build_policy
+from shunter.planning.planner import POLICY_DEFAULT, build_policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Store
 
@@ -31,9 +31,10 @@ log = Log(__name__)
 class Manager:
     """`start`, then `wait` until someone asks it to stop, then `stop`."""
 
-    def __init__(self, home: Home, options: UpOptions) -> None:
-        self._home, self._options = home, options
-        self._address = _checked_address(options)
+    def __init__(self, home: Home, options: UpOptions, config: Config) -> None:
+        self._home, self._config = home, config
+        self._options = config.complete(options)
+        self._address = _checked_address(self._options)
         self._asked: asyncio.Future[bool] = asyncio.get_running_loop().create_future()  # -> leave tasks running
         self._duties: list[asyncio.Task[None]] = []
         self._server: HttpServer | None = None
@@ -44,15 +45,15 @@ class Manager:
         tokens = Tokens({ensure_token(home.token): "admin"})
         self._store = _open_store(options, home)
         await self._store.open()
-        self._place = _place(options, home)
+        self._place = self._find_place()
         self._clock: Clock = self._place.clock
         self._engine = Engine(
             store=self._store,
             workers=self._place.workers,
-            policy=build_policy(options.policy),
+            policy=build_policy(options.policy or POLICY_DEFAULT),
             clock=self._clock,
             random=random.Random(),
-            settings=EngineSettings(),
+            settings=self._config.engine,
         )
         await self._engine.start()
         self._duties = [_duty(self._engine.run, self._failed), _duty(self._purge_now_and_then, self._failed)]
@@ -65,6 +66,7 @@ class Manager:
             identity={"name": self.name, "version": __version__},
             is_simulated=bool(options.simulate_nodes),
             on_down=self.ask_to_stop,
+            on_heartbeat=self._place.set_heartbeat,
         )
         self._server = await serve(build_app(gateway), *self._address)
         await self._place.start(self._engine)
@@ -109,6 +111,11 @@ class Manager:
         await self._store.close()
         log.info("manager.stopped", left_running=leave_running)
 
+    def _find_place(self) -> Place:
+        if self._options.simulate_nodes:
+            return SimulatedPlace(self._options)
+        return LocalPlace(self._options, self._home, self._config)
+
     async def _first_node(self) -> None:
         while not self._engine.state.nodes.view.eligible.any():
             await asyncio.sleep(0.002)
@@ -127,10 +134,11 @@ class Manager:
 
 
 def _checked_address(options: UpOptions) -> tuple[str, int]:
-    host, port = parse_address(options.listen, "--listen")
+    listen = options.listen or LISTEN_DEFAULT
+    host, port = parse_address(listen, "--listen")
     if not is_loopback(host) and not options.insecure:
         fix = "listen on 127.0.0.1 behind a TLS proxy, or add --insecure to allow it"
-        raise Invalid([Problem("--listen", "would let other machines in without TLS", options.listen, fix)])
+        raise Invalid([Problem("--listen", "would let other machines in without TLS", listen, fix)])
     return host, port
 
 
@@ -144,10 +152,6 @@ def _open_store(options: UpOptions, home: Home) -> Store:
     from shunter.adapters.sqlite.store import SqliteStore
 
     return SqliteStore(home.store)
-
-
-def _place(options: UpOptions, home: Home) -> Place:
-    return SimulatedPlace(options) if options.simulate_nodes else LocalPlace(options, home)
 
 
 def _duty(work: Callable[[], Awaitable[None]], failed: Callable[[BaseException], None]) -> asyncio.Task[None]:

@@ -1,5 +1,5 @@
-"""What can be said when a cluster, a manager or a worker is started. Made by the CLI; sent to the background process
-as JSON."""
+"""What the command line can say when a cluster, a manager or a worker is started. Made by the CLI; sent to the
+background process as JSON. What it leaves open, config.toml may say: see `app.config`."""
 
 from __future__ import annotations
 
@@ -9,41 +9,45 @@ import msgspec
 
 from shunter.model.errors import Invalid, Problem
 from shunter.model.resources import CPU, MEMORY, parse_amount
-from shunter.planning.planner import POLICY_DEFAULT
 
+LISTEN_DEFAULT = "127.0.0.1:0"  # a free port
 SIMULATED_NODES_MAX = 100_000
 
 
-class UpOptions(msgspec.Struct, kw_only=True):
-    cpu: str | None = None  # what this machine offers; None: what it has
+class MachineOptions(msgspec.Struct, kw_only=True):
+    """What this machine is and offers as a node."""
+
+    name: str | None = None
+    cpu: str | None = None
     memory: str | None = None
-    listen: str = "127.0.0.1:0"
-    workers_listen: str | None = None  # HOST:PORT for remote workers; None: none may join
+    datacenter: str | None = None
+    labels: dict[str, str] = {}
+    resources: dict[str, str] = {}
+
+    def capacity(self) -> dict[str, int]:
+        """The resources given by hand, in inner amounts. Raises Invalid."""
+        return parse_capacity({**self.resources, CPU: self.cpu, MEMORY: self.memory})
+
+
+class UpOptions(msgspec.Struct, kw_only=True):
+    """Where None is said here and nothing in config.toml, `app.manager` knows what to do."""
+
+    machine: MachineOptions = msgspec.field(default_factory=MachineOptions)
+    listen: str | None = None
+    workers_listen: str | None = None  # HOST:PORT for remote workers; None: none may join a cluster with its own worker
     insecure: bool = False  # let others than this machine reach a port without TLS
     has_worker: bool = True
     simulate_nodes: int = 0
     speed: float = 1.0
-    policy: str = POLICY_DEFAULT
+    policy: str | None = None
     store: str = "sqlite"  # sqlite | memory
     name: str | None = None
-
-    def capacity(self) -> dict[str, int]:
-        """The resources given by hand, in inner amounts. Raises Invalid."""
-        return parse_capacity({CPU: self.cpu, MEMORY: self.memory})
 
 
 class WorkerOptions(msgspec.Struct, kw_only=True):
     manager: str
     token: str
-    name: str | None = None
-    cpu: str | None = None
-    memory: str | None = None
-    datacenter: str = "dc1"
-    labels: dict[str, str] = {}
-    resources: dict[str, str] = {}
-
-    def capacity(self) -> dict[str, int]:
-        return parse_capacity({CPU: self.cpu, MEMORY: self.memory, **self.resources})
+    machine: MachineOptions = msgspec.field(default_factory=MachineOptions)
 
 
 def parse_capacity(given: dict[str, Any]) -> dict[str, int]:
@@ -55,7 +59,8 @@ def parse_capacity(given: dict[str, Any]) -> dict[str, int]:
             amounts[resource] = parse_amount(resource, text)
         except ValueError as error:
             fix = "write it like 4 or 500m" if resource == CPU else "write it like 2 or 512Mi"
-            raise Invalid([Problem(f"--{resource}", str(error), text, fix)]) from None
+            option = f"--{resource}" if resource in (CPU, MEMORY) else f"--resource {resource}"
+            raise Invalid([Problem(option, str(error), text, fix)]) from None
     return amounts
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import platform
 import random
 from typing import Protocol
 
 from shunter.adapters.system.clock import SystemClock
+from shunter.app.config import Config
 from shunter.app.home import Home
-from shunter.app.options import SIMULATED_NODES_MAX, UpOptions, is_loopback, parse_address
+from shunter.app.options import LISTEN_DEFAULT, SIMULATED_NODES_MAX, UpOptions, is_loopback, parse_address
 from shunter.engine.engine import Engine
 from shunter.gateway.tokens import ensure_token
 from shunter.log import Log
-from shunter.model.errors import Invalid, Problem
+from shunter.model.errors import Conflict, Invalid, Problem
 from shunter.model.lifecycles import TaskState
 from shunter.model.messages import Shutdown
 from shunter.ports.clock import Clock
@@ -30,29 +30,37 @@ class Place(Protocol):
 
     async def start(self, engine: Engine) -> None: ...
 
+    def set_heartbeat(self, seconds: float | None) -> None:
+        """How often nodes are heard of, from now on; None: as the number of nodes asks for. Raises Rejected."""
+        ...
+
     async def stop(self, engine: Engine, leave_running: bool) -> None: ...
 
 
 class LocalPlace:
     """The watcher, the worker of this process unless there is none, and a door for remote workers if one is asked."""
 
-    def __init__(self, options: UpOptions, home: Home) -> None:
+    def __init__(self, options: UpOptions, home: Home, config: Config) -> None:
         from shunter.watcher.watcher import Watcher
 
         self.clock: Clock = SystemClock()
-        self._watcher = Watcher(self.clock)
+        self._watcher = Watcher(self.clock, config.watcher)
         self.workers: Workers = self._watcher
         self.address: str | None = None
-        self._options, self._home = options, home
+        self._options = options
+        self._worker_settings = config.worker_settings(home.worker, options.machine)
         self._token = ensure_token(home.worker_token)
-        self._capacity = options.capacity()
 
     async def start(self, engine: Engine) -> None:
         await self._watcher.start(engine, list(engine.state.nodes.records))
-        if self._options.workers_listen:
-            await self._open_door(self._options.workers_listen)
+        listen = self._options.workers_listen or (None if self._options.has_worker else LISTEN_DEFAULT)
+        if listen is not None:
+            await self._open_door(listen)
         if self._options.has_worker:
             await self._start_worker()
+
+    def set_heartbeat(self, seconds: float | None) -> None:
+        self._watcher.set_heartbeat(seconds)
 
     async def stop(self, engine: Engine, leave_running: bool) -> None:
         if not leave_running:
@@ -68,11 +76,9 @@ class LocalPlace:
 
     async def _start_worker(self) -> None:
         from shunter.watcher.in_process import connect_in_process
-        from shunter.worker.settings import WorkerSettings
         from shunter.worker.worker import Worker
 
-        settings = WorkerSettings(self._home.worker, platform.node() or "local", self._capacity)
-        self._worker = Worker(settings, self.clock)
+        self._worker = Worker(self._worker_settings, self.clock)
         await self._worker.start()
         self._coupling = connect_in_process(self._watcher, self._worker)
 
@@ -109,6 +115,9 @@ class SimulatedPlace:
         from shunter.simulation.fleet import simulated_hellos
 
         await self._fleet.start(engine, simulated_hellos(self._count))
+
+    def set_heartbeat(self, seconds: float | None) -> None:
+        raise Conflict("the nodes of this cluster are simulated: their heartbeat cannot be set")
 
     async def stop(self, engine: Engine, leave_running: bool) -> None:
         await self._fleet.stop()

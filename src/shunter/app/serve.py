@@ -14,9 +14,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from shunter.app.config import Config, read_config
 from shunter.app.home import Home
 from shunter.app.options import UpOptions
 from shunter.model.errors import ShunterError, Unavailable
+from shunter.model.problems import sentences
 
 ALREADY_RUNNING = "already running"
 START_MAX_S = 60.0
@@ -55,9 +57,9 @@ def run(options: UpOptions, tell: Callable[[Readiness], None]) -> int:
         tell(Readiness(error=ALREADY_RUNNING))
         return 0
     try:
-        uvloop.run(_serve(home, options, tell))
+        uvloop.run(_serve(home, options, read_config(home.config), tell))
     except ShunterError as error:
-        tell(Readiness(error=error.detail, is_rejected=error.status < 500))
+        tell(Readiness(error=sentences(error), is_rejected=error.status < 500))
         return 2 if error.status < 500 else 1
     except OSError as error:
         tell(Readiness(error=f"cannot start: {error}"))
@@ -67,10 +69,10 @@ def run(options: UpOptions, tell: Callable[[Readiness], None]) -> int:
     return 0
 
 
-async def _serve(home: Home, options: UpOptions, tell: Callable[[Readiness], None]) -> None:
+async def _serve(home: Home, options: UpOptions, config: Config, tell: Callable[[Readiness], None]) -> None:
     from shunter.app.manager import Manager
 
-    manager = Manager(home, options)
+    manager = Manager(home, options, config)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, manager.ask_to_stop, True)
     loop.add_signal_handler(signal.SIGINT, manager.ask_to_stop, False)

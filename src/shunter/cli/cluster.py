@@ -35,12 +35,20 @@ Cpu = Annotated[
     str | None, typer.Option(metavar="CORES", help="Cores for tasks; may be more than there are. Default: all.")
 ]
 Memory = Annotated[str | None, typer.Option(metavar="AMOUNT", help="Memory for tasks: 4Gi. Default: all.")]
+Resource = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=N", help="A countable it has: gpu=2. May be repeated.")
+]
+Label = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label of the node. May be repeated.")]
+Datacenter = Annotated[str | None, typer.Option(metavar="NAME", help="Where the machine stands.")]
 
 
 def up(
     detach: Detach = False,
     cpu: Cpu = None,
     memory: Memory = None,
+    resource: Resource = None,
+    label: Label = None,
+    datacenter: Datacenter = None,
     listen: Listen = None,
     workers_listen: WorkersListen = None,
     insecure: Insecure = False,
@@ -54,7 +62,8 @@ def up(
 ) -> None:
     """Start a cluster on this machine: a manager and a worker in one process, with all state under SHUNTER_HOME.
 
-    If it runs already, say so. Stopping it loses nothing: the next start goes on where it was.
+    If it runs already, say so. Stopping it loses nothing: the next start goes on where it was. What is not said here,
+    SHUNTER_HOME/config.toml may say.
 
     \b
     shunter up --detach
@@ -62,8 +71,7 @@ def up(
     shunter up --simulate-nodes 5000 --policy bin-pack
     """
     options = {
-        "cpu": check_amount("cpu", cpu, "--cpu"),
-        "memory": check_amount("memory", memory, "--memory"),
+        "machine": _machine(cpu, memory, resource, label, datacenter),
         "simulate_nodes": simulate_nodes,
         "speed": speed,
         **_manager_options(listen, workers_listen, insecure, policy, store, name),
@@ -102,7 +110,7 @@ def manager(
     \b
     shunter manager --listen 127.0.0.1:7070 --workers-listen 127.0.0.1:7071
     """
-    options = _manager_options(listen, workers_listen or "127.0.0.1:0", insecure, policy, store, name)
+    options = _manager_options(listen, workers_listen, insecure, policy, store, name)
     raise typer.Exit(_start({**options, "has_worker": False}, detach))
 
 
@@ -113,13 +121,9 @@ def worker(
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the node. Default: the machine's.")] = None,
     cpu: Cpu = None,
     memory: Memory = None,
-    resource: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=N", help="A countable it has: gpu=2. May be repeated.")
-    ] = None,
-    label: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label of the node. May be repeated.")
-    ] = None,
-    datacenter: Annotated[str | None, typer.Option(metavar="NAME", help="Where the machine stands.")] = None,
+    resource: Resource = None,
+    label: Label = None,
+    datacenter: Datacenter = None,
 ) -> None:
     """Start a worker that joins a manager, in the foreground. Its tasks outlive it: the next start finds them again.
 
@@ -129,12 +133,7 @@ def worker(
     options = {
         "manager": check_address(manager, "--manager"),
         "token": _worker_token(token, token_file),
-        "name": name,
-        "cpu": check_amount("cpu", cpu, "--cpu"),
-        "memory": check_amount("memory", memory, "--memory"),
-        "resources": pairs(resource, "--resource"),
-        "labels": pairs(label, "--label"),
-        "datacenter": datacenter,
+        "machine": {"name": name, **_machine(cpu, memory, resource, label, datacenter)},
     }
     from shunter.app.worker import run_worker
 
@@ -158,6 +157,18 @@ def _manager_options(
         "policy": policy,
         "store": store,
         "name": name,
+    }
+
+
+def _machine(
+    cpu: str | None, memory: str | None, resources: list[str] | None, labels: list[str] | None, datacenter: str | None
+) -> dict[str, Any]:
+    return {
+        "cpu": check_amount("cpu", cpu, "--cpu"),
+        "memory": check_amount("memory", memory, "--memory"),
+        "resources": pairs(resources, "--resource"),
+        "labels": pairs(labels, "--label"),
+        "datacenter": datacenter,
     }
 
 

@@ -47,6 +47,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Look at the cluster": (
         Entry("nodes", "nodes:nodes", "List the nodes."),
         Entry("node", "nodes:node", "Show or label one node."),
+        Entry("cluster", "settings:cluster", "Show the whole cluster, or change it while it runs."),
         Entry("events", "events:events", "Print what has happened, or what happens."),
         Entry("top", "top:top", "Watch resources, nodes and running jobs."),
     ),

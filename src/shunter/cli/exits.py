@@ -1,10 +1,11 @@
-"""Exit codes, and errors as sentences that name the field, the value and the fix. Called by `main` and `run`."""
+"""Exit codes, and how errors are told to the person. Called by `main` and `run`."""
 
 from __future__ import annotations
 
 import sys
 
 from shunter.model.errors import Rejected, ShunterError
+from shunter.model.problems import sentences
 
 DONE = 0
 JOB_FAILED = 1
@@ -28,14 +29,6 @@ def code_of(error: BaseException, own_errors: bool = False) -> int:
 
 def complain(error: BaseException) -> None:
     tell(f"error: {sentences(error) if isinstance(error, ShunterError) else error}")
-
-
-def sentences(error: ShunterError) -> str:
-    """The error in one line; several problems in a line each."""
-    if len(error.problems) < 2:
-        return error.detail
-    problems = "\n".join(f"  {problem}" for problem in error.problems)
-    return f"{len(error.problems)} problems were found:\n{problems}"
 
 
 def tell(text: str) -> None:

@@ -12,7 +12,7 @@ from shunter.cli.options import Format, NodeName, Output
 from shunter.cli.printing import Column, age, print_document, print_facts, print_items, print_table
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.resources import format_amount, parse_amount
-from shunter.model.views import NodeStatsView, NodeView
+from shunter.model.views import ClusterInfo, NodeStatsView, NodeView
 
 node = plain_typer(no_args_is_help=True, help="Show or label one node.")
 
@@ -98,8 +98,8 @@ def _row(view: NodeView) -> list[str]:
     return [
         view.name,
         view.state if view.eligible or view.state != "ready" else "ready, not eligible",
-        _share(view, "cpu"),
-        _share(view, "memory"),
+        share(view, "cpu"),
+        share(view, "memory"),
         str(view.tasks),
         view.datacenter,
         _pairs(view.labels) or "-",
@@ -107,7 +107,7 @@ def _row(view: NodeView) -> list[str]:
     ]
 
 
-def _share(view: NodeView, resource: str) -> str:
+def share(view: NodeView | ClusterInfo, resource: str) -> str:
     """Reserved of capacity: `1/2`, `512Mi/7.6Gi`."""
     if resource not in view.capacity:
         return "-"
@@ -127,7 +127,7 @@ def readable(resource: str, quantity: str) -> str:
 
 
 def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
-    resources = [f"{name} {_share(view, name)}" for name in view.capacity]
+    resources = [f"{name} {share(view, name)}" for name in view.capacity]
     facts = [
         ("state", view.state + (f": {view.reason}" if view.reason else "")),
         ("eligible", "yes" if view.eligible else "no"),

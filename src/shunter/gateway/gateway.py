@@ -67,9 +67,11 @@ class LocalGateway:
         identity: Mapping[str, str],  # name and version of this cluster
         is_simulated: bool,
         on_down: Callable[[bool], None],
+        on_heartbeat: Callable[[float | None], None],
     ) -> None:
         self._engine, self._store, self._workers, self._clock, self._tokens = engine, store, workers, clock, tokens
-        self._identity, self._is_simulated, self._on_down = identity, is_simulated, on_down
+        self._identity, self._is_simulated = identity, is_simulated
+        self._on_down, self._on_heartbeat = on_down, on_heartbeat
         self._started_at = clock.now()
         self._manifests = JobReader(parse_constraint)
         self._runs = Runs(engine, store)
@@ -235,6 +237,7 @@ class LocalGateway:
             state_version=state.version,
             epoch=engine.epoch,
             policy=engine.policy.name,
+            heartbeat_s=self._workers.heartbeat_s,
             started_at=iso(self._started_at) or "",
             simulated=self._is_simulated,
             nodes=nodes,
@@ -243,6 +246,10 @@ class LocalGateway:
             capacity=_totals(columns.resources, columns.capacity.sum(axis=0).tolist()),
             reserved=_totals(columns.resources, columns.reserved.sum(axis=0).tolist()),
         )
+
+    async def set_heartbeat(self, caller: Caller, heartbeat_s: float | None) -> ClusterInfo:
+        self._on_heartbeat(heartbeat_s)
+        return await self.cluster(caller)
 
     async def down(self, caller: Caller, leave_running: bool) -> None:
         self._on_down(leave_running)

@@ -133,6 +133,15 @@ def choice(*words: str, later: tuple[str, ...] = (), default: str | None = None,
     return Field(read, {"type": "string", "enum": list(words)}, default, required)
 
 
+def flag(*, default: bool | None = None) -> Field:
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not bool:
+            problems.add(path, "must be true or false", value=value)
+        return value
+
+    return Field(read, {"type": "boolean"}, default)
+
+
 def whole(minimum: int, maximum: int, *, default: int | None = None) -> Field:
     def read(value: Any, path: str, problems: Problems) -> Any:
         if type(value) is not int:

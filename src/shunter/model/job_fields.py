@@ -104,6 +104,9 @@ def _resources() -> Field:
     return Field(read, schema, {})
 
 
+RESOURCES = _resources()
+
+
 def _restarts_max() -> Field:
     count = whole(0, RESTARTS_MAX)
 
@@ -152,7 +155,7 @@ SPEC = Section(
         "command": COMMAND,
         "env": ENV,
         "dir": text(r"^/[^\u0000]*$", size_max=DIR_SIZE_MAX, what="an absolute path"),
-        "resources": _resources(),
+        "resources": RESOURCES,
         "restart": RESTART.as_field(),
         "timeout": _timeout(),
         "priority": whole(0, 100, default=PRIORITY_DEFAULT),

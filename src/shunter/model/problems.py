@@ -1,4 +1,4 @@
-"""Collecting all that is wrong with an input, and saying it well. Used by manifests and by the API's parameters."""
+"""Collecting all that is wrong with an input, and saying it well. Used for manifests, config.toml and REST."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from shunter.model.errors import Invalid, Problem
+from shunter.model.errors import Invalid, Problem, ShunterError
 
 PROBLEMS_MAX = 100
 SHOWN_MAX = 80
@@ -50,3 +50,11 @@ def nearest(name: str, known: Iterable[str], cutoff: float = NEAREST_CUTOFF) -> 
     """`did you mean command?`, or None where nothing known is near."""
     near = get_close_matches(name[:SHOWN_MAX], known, n=1, cutoff=cutoff)
     return f"did you mean {near[0]}?" if near else None
+
+
+def sentences(error: ShunterError) -> str:
+    """The error in one line; several problems in a line each."""
+    if len(error.problems) < 2:
+        return error.detail
+    problems = "\n".join(f"  {problem}" for problem in error.problems)
+    return f"{len(error.problems)} problems were found:\n{problems}"

@@ -166,6 +166,7 @@ class ClusterInfo(msgspec.Struct, kw_only=True):
     state_version: int
     epoch: int
     policy: str
+    heartbeat_s: float  # how often a node is heard of, at present
     started_at: str
     simulated: bool
     nodes: dict[str, int]  # by state

@@ -175,6 +175,11 @@ class Gateway(Protocol):
 
     async def cluster(self, caller: Caller) -> ClusterInfo: ...
 
+    async def set_heartbeat(self, caller: Caller, heartbeat_s: float | None) -> ClusterInfo:
+        """How often nodes are heard of, until it is set again or the manager restarts; None: as the number of nodes
+        asks for. Raises Invalid, and Conflict where nodes are simulated."""
+        ...
+
     async def down(self, caller: Caller, leave_running: bool) -> None:
         """Begin to stop the cluster; returns at once."""
         ...

@@ -124,5 +124,9 @@ def cluster(core: Core) -> Conversation[ClusterInfo]:
     return core.ask(requests.cluster(), ClusterInfo)
 
 
+def update_cluster(core: Core, settings: Mapping[str, Any]) -> Conversation[ClusterInfo]:
+    return core.ask(requests.update_cluster(settings), ClusterInfo)
+
+
 def down(core: Core, leave_running: bool) -> Conversation[None]:
     return core.tell(requests.down(leave_running))

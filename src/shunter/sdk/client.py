@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Literal, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.views import (
@@ -144,6 +144,10 @@ class Client:
 
     def cluster(self) -> ClusterInfo:
         return self._perform(calls.cluster(self._core))
+
+    def update_cluster(self, settings: Mapping[str, Any]) -> ClusterInfo:
+        """Change settings while it runs: `{"heartbeat": "2s"}`, or `"auto"`. They hold until the manager restarts."""
+        return self._perform(calls.update_cluster(self._core, settings))
 
     def down(self, *, leave_running: bool = False) -> None:
         """Ask the cluster to stop; returns when it has begun to."""

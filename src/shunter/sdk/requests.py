@@ -25,6 +25,10 @@ def cluster() -> Request:
     return Request("GET", "/cluster")
 
 
+def update_cluster(settings: Mapping[str, Any]) -> Request:
+    return Request("PATCH", "/cluster", (JSON,), msgspec.json.encode(dict(settings)))
+
+
 def down(leave_running: bool) -> Request:
     body = msgspec.json.encode({"leave_running": leave_running})
     return Request("POST", "/cluster/down", (JSON,), body, repeatable=False)

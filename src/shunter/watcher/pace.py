@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from shunter.model.cluster_fields import HAND_SET_MAX_S, HAND_SET_MIN_S
 from shunter.model.errors import Invalid, Problem
 from shunter.watcher.settings import (
     HEARTBEAT_MAX_S,
@@ -19,8 +20,6 @@ from shunter.watcher.settings import (
     WatcherSettings,
 )
 
-HAND_SET_MIN_S = 0.05
-HAND_SET_MAX_S = 3600.0
 SHRINK_MARGIN = 1.1  # a shorter interval must still do for a tenth more nodes, so that one node does not flip it
 
 
@@ -59,10 +58,10 @@ class Pace:
     def _check(self, heartbeat_s: float) -> None:
         if not HAND_SET_MIN_S <= heartbeat_s <= HAND_SET_MAX_S:
             fix = f"use {HAND_SET_MIN_S} to {HAND_SET_MAX_S:.0f} seconds"
-            raise Invalid([Problem("heartbeat_s", "is out of range", heartbeat_s, fix)])
+            raise Invalid([Problem("heartbeat", "is out of range", heartbeat_s, fix)])
         if heartbeat_s > self._longest_allowed(heartbeat_s):
             fix = f"use at most {self._longest_allowed(heartbeat_s)} seconds, a third of the timeout"
-            raise Invalid([Problem("heartbeat_s", "is too long for the heartbeat timeout", heartbeat_s, fix)])
+            raise Invalid([Problem("heartbeat", "is too long for the heartbeat timeout", heartbeat_s, fix)])
 
     def _longest_allowed(self, heartbeat_s: float) -> float:
         """With a fixed timeout, nodes must have several chances to be heard within it."""

@@ -71,6 +71,7 @@ class FakeGateway:
         self.past_events = [event("7-0"), event("7-1"), event("9-0")]
         self.stopped: list[tuple[JobReference, int | None, bool]] = []
         self.went_down: list[bool] = []
+        self.heartbeat_s = 1.0
         self.failure: ShunterError | Exception | None = None  # raised by every call
         self.is_eager = False  # jobs end as soon as they are followed, streams when there is nothing more
         self.streams_open = 0
@@ -257,9 +258,14 @@ class FakeGateway:
     async def cluster(self, caller: Caller) -> ClusterInfo:
         self._enter()
         return ClusterInfo(
-            name="test", version="0", state_version=9, epoch=1, policy="greedy", started_at=AT, simulated=False,
+            name="test", version="0", state_version=9, epoch=1, policy="greedy", heartbeat_s=self.heartbeat_s,
+            started_at=AT, simulated=False,
             nodes={"ready": 1}, jobs={}, tasks={}, capacity={"cpu": "2"}, reserved={"cpu": "0"},
         )  # fmt: skip
+
+    async def set_heartbeat(self, caller: Caller, heartbeat_s: float | None) -> ClusterInfo:
+        self.heartbeat_s = 1.0 if heartbeat_s is None else heartbeat_s
+        return await self.cluster(caller)
 
     async def down(self, caller: Caller, leave_running: bool) -> None:
         self._enter()

@@ -294,6 +294,30 @@ async def test_the_cluster_is_shown_and_stopped(client: Client, gateway: FakeGat
     assert gateway.went_down == [True, False]
 
 
+async def test_the_heartbeat_is_changed_while_it_runs(client: Client) -> None:
+    for said, heartbeat_s in (("2s", 2.0), (0.5, 0.5), ("auto", 1.0)):
+        answer = await client.call("PATCH", "/api/v1/cluster", body=json.dumps({"heartbeat": said}).encode())
+        assert (answer.status, answer.json["heartbeat_s"]) == (200, heartbeat_s)
+
+
+@pytest.mark.parametrize(
+    ("body", "fields"),
+    [
+        (b'{"heartbeat": "soon"}', ["heartbeat"]),
+        (b'{"heartbeat": null}', ["heartbeat"]),
+        (b'{"heartbeat": "2h"}', ["heartbeat"]),
+        (b'{"heartbaet": "2s"}', ["heartbaet", "heartbeat"]),
+        (b"[]", ["document"]),
+        (b"{", ["body"]),
+    ],
+)
+async def test_a_wrong_change_of_the_cluster_is_refused(
+    client: Client, gateway: FakeGateway, body: bytes, fields: list[str]
+) -> None:
+    answer = await client.call("PATCH", "/api/v1/cluster", body=body)
+    assert (answer.status, answer.fields, gateway.heartbeat_s) == (400, fields, 1.0)
+
+
 async def test_busy_and_unavailable_say_when_to_come_again(client: Client, gateway: FakeGateway) -> None:
     gateway.failure = Busy("the inbox is full", retry_after_s=2.1)
     answer = await client.get("/api/v1/cluster")

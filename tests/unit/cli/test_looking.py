@@ -21,9 +21,9 @@ NODE = {
     "reserved": {"cpu": "1500m"}, "tasks": 3, "heard_at": "2026-01-02T03:04:05.000Z",
 }  # fmt: skip
 CLUSTER = {
-    "name": "yard", "version": "0.1.0", "state_version": 250, "epoch": 1, "policy": "e-pvm", "simulated": False,
-    "started_at": "2026-01-02T03:04:05.000Z", "nodes": {"ready": 1}, "jobs": {"running": 1}, "tasks": {"running": 3},
-    "capacity": {"cpu": "2"}, "reserved": {"cpu": "1500m"},
+    "name": "yard", "version": "0.1.0", "state_version": 250, "epoch": 1, "policy": "e-pvm", "heartbeat_s": 1.0,
+    "simulated": False, "started_at": "2026-01-02T03:04:05.000Z", "nodes": {"ready": 1},
+    "jobs": {"running": 1}, "tasks": {"running": 3}, "capacity": {"cpu": "2"}, "reserved": {"cpu": "1500m"},
 }  # fmt: skip
 EVENT = {"id": "249-0", "at": "2026-01-02T03:04:05.000Z", "type": "tasks.placed", "name": "render/0-9", "job": "render",
          "tasks": "0-9", "node": "vm", "attempt": 1, "state": "assigned"}  # fmt: skip
@@ -139,6 +139,26 @@ def test_labels_are_set_and_removed(cluster: Cluster, shunter: Shunter) -> None:
     assert cluster.server.asked[0].json == {"labels": {"disk": "ssd", "rack": None, "note": ""}}
     refused = shunter("node", "label", "vm", "rack")
     assert refused.code == 2 and "KEY=VALUE to set it" in refused.err
+
+
+def test_the_cluster_is_shown_for_people_and_for_programs(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["GET /cluster"] = answer(200, CLUSTER)
+    lines = shunter("cluster").out.splitlines()
+    assert lines[0] == "yard, version 0.1.0"
+    assert [line.split() for line in lines if "heartbeat" in line or "reserved" in line] == [
+        ["reserved", "cpu", "1.5/2"],
+        ["heartbeat", "every", "1", "s"],
+    ]
+    assert json.loads(shunter("cluster", "-o", "json").out) == CLUSTER
+
+
+def test_a_setting_is_changed_and_the_cluster_shown(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["PATCH /cluster"] = answer(200, CLUSTER | {"heartbeat_s": 2.5})
+    assert "every 2.5 s" in shunter("cluster", "set", "heartbeat=2500ms").out
+    assert cluster.server.asked[0].json == {"heartbeat": "2500ms"}
+    assert yaml.safe_load(shunter("cluster", "set", "heartbeat=auto", "-o", "yaml").out)["heartbeat_s"] == 2.5
+    refused = shunter("cluster", "set", "heartbeat")
+    assert refused.code == 2 and "KEY=VALUE" in refused.err
 
 
 def test_events_are_the_latest_ones(cluster: Cluster, shunter: Shunter) -> None:

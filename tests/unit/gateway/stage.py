@@ -56,6 +56,7 @@ class GatewayStage(Stage):
         super().__init__(store, settings)
         self.writing = WritingWorkers()
         self.downs: list[bool] = []
+        self.heartbeats: list[float | None] = []
         self.gateway = LocalGateway(
             engine=self.engine,
             store=store,
@@ -65,6 +66,7 @@ class GatewayStage(Stage):
             identity={"name": "stage", "version": "1.2.3"},
             is_simulated=False,
             on_down=self.downs.append,
+            on_heartbeat=self.heartbeats.append,
         )
 
     async def run(self, name: str, count: int = 1, **fields: Any) -> SubmittedJob:

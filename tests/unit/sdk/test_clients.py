@@ -24,8 +24,8 @@ NODE = {
     "attributes": {}, "capacity": {"cpu": "2"}, "reserved": {}, "tasks": 0,
 }  # fmt: skip
 CLUSTER = {
-    "name": "c", "version": "0.1.0", "state_version": 4, "epoch": 1, "policy": "e-pvm", "nodes": {}, "jobs": {},
-    "started_at": "2026-01-01T00:00:00Z", "simulated": False, "tasks": {}, "capacity": {}, "reserved": {},
+    "name": "c", "version": "0.1.0", "state_version": 4, "epoch": 1, "policy": "e-pvm", "heartbeat_s": 1.0, "nodes": {},
+    "jobs": {}, "started_at": "2026-01-01T00:00:00Z", "simulated": False, "tasks": {}, "capacity": {}, "reserved": {},
 }  # fmt: skip
 ENDED = job_document(state="succeeded", counts={"succeeded": 1})
 SUBMITTED = {"name": "render", "namespace": "default", "id": 7, "run": 1, "created": True}
@@ -41,6 +41,7 @@ ANSWERS: dict[tuple[str, str], bytes | list[bytes]] = {
     ("POST", "/bulk/jobs"): answer(201, {"items": [SUBMITTED]}),
     ("POST", "/cluster/down"): answer(202, {"status": "stopping"}),
     ("GET", "/cluster"): answer(200, CLUSTER),
+    ("PATCH", "/cluster"): answer(200, CLUSTER | {"heartbeat_s": 2.0}),
     ("GET", "/jobs"): page(job_document("a"), job_document("b")),
     ("GET", "/jobs/render"): answer(200, job_document()),
     ("GET", "/jobs/id:7"): answer(200, job_document(state="running")),
@@ -102,6 +103,7 @@ def test_the_blocking_client_has_a_typed_answer_to_every_question() -> None:
         assert c.label_node("vm", {"disk": "ssd"}).labels == {"disk": "ssd"}
         assert isinstance(c.node_stats("vm"), NodeStatsView)
         assert [type(event) for event in c.events(after="4")] == [EventView]
+        assert c.update_cluster({"heartbeat": "2s"}).heartbeat_s == 2.0
         c.down(leave_running=True)
 
         assert c.job("render").refresh().state == "running"
@@ -135,6 +137,7 @@ async def test_the_async_client_has_a_typed_answer_to_every_question() -> None:
             assert (await c.label_node("vm", {"disk": "ssd"})).labels == {"disk": "ssd"}
             assert isinstance(await c.node_stats("vm"), NodeStatsView)
             assert [type(event) async for event in c.events(after="4")] == [EventView]
+            assert (await c.update_cluster({"heartbeat": "2s"})).heartbeat_s == 2.0
             await c.down(leave_running=True)
 
             assert (await (await c.job("render")).refresh()).state == "running"

@@ -159,7 +159,8 @@ def test_followed_events_go_on_after_the_last_one_seen() -> None:
 
 def test_events_from_now_on_begin_at_the_present_version() -> None:
     cluster = {
-        "name": "c", "version": "0", "state_version": 41, "epoch": 1, "policy": "p", "simulated": False, "nodes": {},
+        "name": "c", "version": "0", "state_version": 41, "epoch": 1, "policy": "p", "heartbeat_s": 1.0,
+        "simulated": False, "nodes": {},
         "started_at": "2026-01-01T00:00:00Z", "jobs": {}, "tasks": {}, "capacity": {}, "reserved": {},
     }  # fmt: skip
     played = Played()

@@ -1,0 +1,234 @@
+"""config.toml: what a person has set about the cluster of a home, read whenever a manager or a worker starts.
+
+The tables here say which keys there are, how each is read, and which setting it goes to. The defaults are those of the
+settings. Called by `app.serve` and `app.worker`.
+"""
+
+from __future__ import annotations
+
+import platform
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shunter.app.options import MachineOptions, UpOptions, parse_address
+from shunter.engine.settings import EngineSettings
+from shunter.model.cluster_fields import HAND_SET_MIN_S, HEARTBEAT
+from shunter.model.errors import Invalid, Problem
+from shunter.model.fields import Field, Section, amount, duration, flag, text, whole
+from shunter.model.job_fields import LABELS, NAME, RESOURCES
+from shunter.model.problems import Problems
+from shunter.model.resources import AMOUNT_MAX, CPU, DISK, MEMORY
+from shunter.ports.store import Retention
+from shunter.watcher.pace import Pace
+from shunter.watcher.settings import TIMEOUT_HEARTBEATS, WatcherSettings
+from shunter.worker.settings import WorkerSettings
+
+NODE_NAME_DEFAULT = "local"  # where the machine has no name of its own
+NODE_NAME_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$"
+NODE_NAME_SIZE_MAX = 253
+CLUSTER_NAME_SIZE_MAX = 253
+ADDRESS_SIZE_MAX = 300
+AGE_MAX_S = 100 * 366 * 86400.0
+TIMEOUT_MAX_S = 86400.0
+WARM_KEEPERS_MAX = 1_000
+KEPT_MAX = 1_000_000_000  # jobs, and events, in history
+JOBS_MAX = 100_000_000
+TASKS_MAX = 1_000_000_000
+INBOX_MAX = 10_000_000
+LOST_COUNT_MAX = 255  # what the task table can count to
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """How a value is read, and the attribute of its table's settings that it becomes."""
+
+    field: Field
+    attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`settings` is the type whose attributes the keys set, and that has their defaults."""
+
+    about: str
+    settings: type
+    keys: Mapping[str, Key]
+
+
+def _address() -> Field:
+    spelled = text(size_max=ADDRESS_SIZE_MAX)
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not str:
+            return spelled.read(value, path, problems)
+        try:
+            parse_address(value, path)
+        except Invalid as error:
+            problems.found.extend(error.problems)
+        return value
+
+    return Field(read, spelled.schema)
+
+
+def _policy() -> Field:
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        from shunter.planning.planner import build_policy  # brings NumPy, which a worker does not need
+
+        try:
+            build_policy(str(value))
+        except Invalid as error:
+            problems.found.extend(replace(problem, field=path) for problem in error.problems)
+        return value
+
+    return Field(read, {"type": "string"})
+
+
+TABLES = {
+    "cluster": Table(
+        "how the manager starts",
+        UpOptions,
+        {
+            "name": Key(text(size_max=CLUSTER_NAME_SIZE_MAX), "name"),
+            "listen": Key(_address(), "listen"),
+            "workers_listen": Key(_address(), "workers_listen"),
+            "policy": Key(_policy(), "policy"),
+            "insecure": Key(flag(), "insecure"),
+        },
+    ),
+    "worker": Table(
+        "this machine as a node",
+        WorkerSettings,
+        {
+            "name": Key(text(NODE_NAME_PATTERN, size_max=NODE_NAME_SIZE_MAX, what="a host name"), "name"),
+            "cpu": Key(amount(CPU, 0, AMOUNT_MAX), "capacity"),
+            "memory": Key(amount(MEMORY, 0, AMOUNT_MAX), "capacity"),
+            "resources": Key(RESOURCES, "capacity"),
+            "labels": Key(LABELS, "labels"),
+            "datacenter": Key(NAME, "datacenter"),
+            "warm_keepers": Key(whole(0, WARM_KEEPERS_MAX), "warm_keepers"),
+            "log_age": Key(duration(AGE_MAX_S), "log_age_max_s"),
+            "log_total_max": Key(amount(DISK, 0, AMOUNT_MAX), "log_total_max_bytes"),
+            "cgroups": Key(flag(), "cgroups"),
+        },
+    ),
+    "nodes": Table(
+        "how nodes are watched",
+        WatcherSettings,
+        {"heartbeat": Key(HEARTBEAT, "heartbeat_s"), "timeout": Key(duration(TIMEOUT_MAX_S), "timeout_s")},
+    ),
+    "history": Table(
+        "what is kept of jobs that have ended, and of events",
+        Retention,
+        {
+            "jobs_age": Key(duration(AGE_MAX_S), "finished_age_s"),
+            "jobs_max": Key(whole(0, KEPT_MAX), "finished_max"),
+            "events_age": Key(duration(AGE_MAX_S), "rounds_age_s"),
+            "events_max": Key(whole(0, KEPT_MAX), "rounds_max"),
+        },
+    ),
+    "limits": Table(
+        "how much the manager takes",
+        EngineSettings,
+        {
+            "jobs_max": Key(whole(1, JOBS_MAX), "jobs_max"),
+            "tasks_max": Key(whole(1, TASKS_MAX), "tasks_max"),
+            "inbox_max": Key(whole(1, INBOX_MAX), "inbox_max"),
+            "lost_max": Key(whole(1, LOST_COUNT_MAX), "lost_max"),
+        },
+    ),
+}
+
+
+def _document() -> Section:
+    tables = {}
+    for name, table in TABLES.items():
+        section = Section(table.about, {key: entry.field for key, entry in table.keys.items()})
+        tables[name] = section.as_field(default=section.read({}, "", Problems()))
+    return Section("the configuration of a cluster", tables)
+
+
+DOCUMENT = _document()
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A file that was read, or none. `cluster` and `worker` hold what it says, the others are whole."""
+
+    cluster: Mapping[str, Any] = field(default_factory=dict)  # attributes of UpOptions
+    worker: Mapping[str, Any] = field(default_factory=dict)  # attributes of WorkerSettings
+    watcher: WatcherSettings = field(default_factory=WatcherSettings)
+    engine: EngineSettings = field(default_factory=EngineSettings)
+
+    def complete(self, options: UpOptions) -> UpOptions:
+        """The options with what they leave open, as far as the file says it."""
+        unsaid = {name: value for name, value in self.cluster.items() if not getattr(options, name)}
+        return msgspec.structs.replace(options, **unsaid)
+
+    def worker_settings(self, home: Path, machine: MachineOptions) -> WorkerSettings:
+        """Of labels and resources, those of the same name are the command line's. Raises Invalid."""
+        settings = replace(WorkerSettings(home, platform.node() or NODE_NAME_DEFAULT), **self.worker)
+        return replace(
+            settings,
+            name=machine.name or settings.name,
+            datacenter=machine.datacenter or settings.datacenter,
+            labels={**settings.labels, **machine.labels},
+            capacity={**settings.capacity, **machine.capacity()},
+        )
+
+
+def read_config(path: Path) -> Config:
+    """The file's configuration; the defaults where there is no file. Raises Invalid with every problem."""
+    try:
+        return parse_config(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Config()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid([Problem(path.name, f"cannot be read: {error}")]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise Invalid([Problem(path.name, f"is not TOML: {error}")]) from None
+    except Invalid as error:
+        where = [replace(problem, field=f"{path.name}: {problem.field}") for problem in error.problems]
+        raise Invalid(where) from None
+
+
+def parse_config(document: str) -> Config:
+    """Raises TOMLDecodeError; Invalid with every problem."""
+    problems = Problems()
+    values = DOCUMENT.read(tomllib.loads(document), "", problems)
+    watcher = WatcherSettings(**_attributes("nodes", values))
+    if not any(problem.field.startswith("nodes.") for problem in problems.found):
+        _check_pace(watcher, problems)
+    problems.raise_any()
+    retention = Retention(**_attributes("history", values))
+    engine = EngineSettings(retention=retention, **_attributes("limits", values))
+    return Config(_attributes("cluster", values), _worker(values), watcher, engine)
+
+
+def _attributes(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said in a table, by the names of the settings."""
+    keys = TABLES[table].keys
+    return {keys[key].attribute: value for key, value in values[table].items() if value is not None}
+
+
+def _worker(values: Mapping[str, Any]) -> dict[str, Any]:
+    said = values["worker"]
+    given = {CPU: said["cpu"], MEMORY: said["memory"]}
+    capacity = {**said["resources"], **{name: amount for name, amount in given.items() if amount is not None}}
+    return {**_attributes("worker", values), "capacity": capacity}
+
+
+def _check_pace(settings: WatcherSettings, problems: Problems) -> None:
+    """What no key can see alone: nodes must have several chances to be heard within the timeout."""
+    shortest_s = HAND_SET_MIN_S * TIMEOUT_HEARTBEATS
+    if settings.timeout_s is not None and settings.timeout_s < shortest_s:
+        problems.add("nodes.timeout", "is too short", value=settings.timeout_s, fix=f"use at least {shortest_s:.2f}s")
+        return
+    try:
+        Pace(settings)
+    except Invalid as error:
+        problems.found.extend(replace(problem, field=f"nodes.{problem.field}") for problem in error.problems)
