@@ -162,7 +162,9 @@ class Stage:
         return [message for message in self.messages if isinstance(message, Goodbye)]
 
     def keeper_pids(self) -> list[int]:
-        return [pid for pid in marked_pids(self.home) if b"keeper.py" in _read(pid, "cmdline")]
+        """A task looks like its keeper for a moment, between its birth and its program: its parent tells."""
+        pids = [pid for pid in marked_pids(self.home) if b"keeper.py" in _read(pid, "cmdline")]
+        return [pid for pid in pids if _parent(pid) not in pids]
 
 
 def exits(ended: list[Ended]) -> dict[int, int]:
@@ -202,6 +204,11 @@ async def gone(pid: int) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while _read(pid, "environ"):
             await asyncio.sleep(0.005)
+
+
+def _parent(pid: int) -> int:
+    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    return int(fields[1]) if fields else 0
 
 
 def _read(pid: int, name: str) -> bytes:

@@ -74,10 +74,10 @@ class Ledger:
 
     def remove_ended(self, ended: Ended) -> None:
         key = ended.job, ended.group
-        kept = self._ended[key]
-        del kept[ended.attempt, ended.first]
+        kept = self._ended.get(key, {})
+        kept.pop((ended.attempt, ended.first), None)
         if not kept:
-            del self._ended[key]
+            self._ended.pop(key, None)
 
     def news(self, order: Order) -> list[tuple[int, int]]:
         """The parts of an order that this worker has not got yet, at this attempt or a later one."""

@@ -18,6 +18,7 @@ log = Log(__name__)
 
 ROUNDS_MAX = 100
 EVERY_S = 0.02
+QUIET_ROUNDS = 2
 
 
 async def end_leftovers(home: Path, number: int, groups: Mapping[str, str]) -> None:
@@ -26,9 +27,11 @@ async def end_leftovers(home: Path, number: int, groups: Mapping[str, str]) -> N
         await clear_lane(groups, number)
         return
     mark = b"SHUNTER_LANE=" + os.fsencode(f"{home}:{number}")
+    quiet_rounds = 0  # a process just born carries the mark only once its program runs
     for _ in range(ROUNDS_MAX):
         marked = [pid for pid in _pids() if _has_mark(pid, mark)]
-        if not marked:
+        quiet_rounds = 0 if marked else quiet_rounds + 1
+        if quiet_rounds == QUIET_ROUNDS:
             return
         for pid in marked:
             try:

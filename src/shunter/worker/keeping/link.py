@@ -57,7 +57,8 @@ class Link:
         """React to the poll's event; returns the messages that came."""
         if fd == self._listener.fileno():
             last_words = self._receive() if self._connection is not None else []
-            self._accept()
+            if not last_words:  # else the new worker waits until the old one was heard out, and answered
+                self._accept()
             return last_words
         if self._connection is None or fd != self._connection.fileno():
             return []

@@ -1,0 +1,93 @@
+"""Keepers are killed and the worker restarts at random under load: every task ends, none ends twice as one attempt."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.services.worker_stage import Stage, staged
+
+pytestmark = pytest.mark.services
+
+TASKS = 400
+WIDTH = 3
+ACCIDENTS = 12
+
+
+class Engine:
+    """As much of an engine as is needed: orders again, as the next attempt, what was lost or is not held any longer."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.attempts = dict.fromkeys(range(TASKS), 1)
+        self.results: dict[int, tuple[int, int]] = {}  # index -> attempt and exit code
+
+    def order_all(self) -> None:
+        for index in range(TASKS):
+            self.order(index)
+
+    def order(self, index: int) -> None:
+        script = "sleep 0.00$((SHUNTER_TASK_INDEX % 9)); exit $((SHUNTER_TASK_INDEX % 5))"
+        self.stage.order("/bin/sh", "-c", script, first=index, attempt=self.attempts[index], width=WIDTH)
+
+    def hear(self) -> None:
+        """Take what the stage has heard; lost attempts are followed by the next."""
+        stage = self.stage
+        for run in stage.ended:
+            for place in range(len(run.ended_ms)):
+                index = run.first + place
+                if run.attempt == self.attempts[index]:
+                    self.results[index] = run.attempt, run.exits[place] if run.exits else 0
+        lost = [(index, each.attempt) for each in stage.lost for index in range(each.first, each.last + 1)]
+        stage.ended.clear()
+        stage.lost.clear()
+        for index, attempt in lost:
+            if attempt == self.attempts[index] and index not in self.results:
+                self.attempts[index] += 1
+                self.order(index)
+
+    def compare(self) -> None:
+        """After a restart: what the inventory does not name was lost with the worker."""
+        held = {
+            index
+            for each in self.stage.inventories[-1].held
+            for index in range(each.first, each.last + 1)
+            if each.attempt == self.attempts[index]
+        }
+        self.hear()
+        for index in self.attempts:
+            if index not in held and index not in self.results:
+                self.attempts[index] += 1
+                self.order(index)
+
+
+async def test_every_task_ends_once_whatever_is_killed(tmp_path: Path) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    async with staged(tmp_path, warm_keepers=2) as stage:
+        engine = Engine(stage)
+        engine.order_all()
+        for _ in range(ACCIDENTS):
+            await asyncio.sleep(chance.uniform(0.0, 0.1))
+            engine.hear()
+            if chance.random() < 0.7:
+                pids = stage.keeper_pids()
+                if pids:
+                    os.kill(chance.choice(pids), signal.SIGKILL)
+            else:
+                await stage.worker.stop(end_keepers=False)
+                engine.hear()
+                stage.messages.clear()
+                await stage.start()
+                engine.compare()
+        while len(engine.results) < TASKS:
+            await stage.until(lambda: stage.ended or stage.lost)
+            engine.hear()
+        assert {index: code for index, (_, code) in engine.results.items()} == {i: i % 5 for i in range(TASKS)}
+        assert max(engine.attempts.values()) <= 1 + ACCIDENTS
