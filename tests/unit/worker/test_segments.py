@@ -14,6 +14,7 @@ from shunter.worker.keeping.segments import ERR, OUT, Segments
 from shunter.worker.logs import read_log, sweep_logs
 
 LIMIT = 100_000
+UNCUT_MAX = LIMIT + format.CUT_MIN_BYTES
 
 
 def read(
@@ -51,7 +52,7 @@ def test_a_running_task_s_slice_grows_and_ends_where_the_task_ended(tmp_path: Pa
     assert (log.data, log.eof) == (b"", True)
 
 
-@pytest.mark.parametrize("total", [LIMIT, LIMIT + 1, LIMIT + format.CUT_SLACK_BYTES + 1, 3_000_000])
+@pytest.mark.parametrize("total", [LIMIT, UNCUT_MAX, UNCUT_MAX + 1, LIMIT + format.CUT_SLACK_BYTES + 1, 3_000_000])
 def test_a_slice_beyond_its_limit_keeps_both_ends(tmp_path: Path, total: int) -> None:
     seed = 5
     chance = random.Random(seed)
@@ -76,8 +77,8 @@ def test_a_slice_beyond_its_limit_keeps_both_ends(tmp_path: Path, total: int) ->
     found += log.data
     half = LIMIT // 2
     cut = b"\n[shunter: %d bytes cut here]\n" % (total - LIMIT)
-    assert found == (data if total <= LIMIT else data[:half] + cut + data[-half:]), f"seed {seed}"
-    assert log.truncated == (total > LIMIT)
+    assert found == (data if total <= UNCUT_MAX else data[:half] + cut + data[-half:]), f"seed {seed}"
+    assert log.truncated == (total > UNCUT_MAX)
     assert read(tmp_path, segments.number, 0) == b"before"
 
 

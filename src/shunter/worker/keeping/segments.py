@@ -24,6 +24,7 @@ OUT, ERR = 0, 1
 SEGMENT_MAX_BYTES = 64 * 2**20  # of a stream; a new segment begins after the task that passed it
 SEGMENT_RECORDS_MAX = 500_000
 CUT_SLACK_BYTES = 256 * 2**10  # a slice may pass its limit by this much before it is cut again
+CUT_MIN_BYTES = 256  # what is cut must be more than the words that say so
 BLOCK_BYTES = 4096
 NEVER = 2**63
 
@@ -152,7 +153,7 @@ class Segments:
 
     def _end_touched(self, job: int, group: int, index: int, attempt: int) -> None:
         for stream, target in enumerate(self.streams):
-            if target.max_bytes and target.size - target.start > target.max_bytes:
+            if target.max_bytes and target.size - target.start > target.max_bytes + CUT_MIN_BYTES:
                 self._cut(target, stream, target.size - target.half_bytes)
         body = self._record(job, group, index, attempt, running=False)
         if self._noted:
