@@ -7,7 +7,6 @@ settings. Called by `app.serve` and `app.worker`.
 from __future__ import annotations
 
 import platform
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -184,11 +183,15 @@ class Config:
 def read_config(path: Path) -> Config:
     """The file's configuration; the defaults where there is no file. Raises Invalid with every problem."""
     try:
-        return parse_config(path.read_text(encoding="utf-8"))
+        content = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return Config()
     except (OSError, UnicodeDecodeError) as error:
         raise Invalid([Problem(path.name, f"cannot be read: {error}")]) from None
+    import tomllib  # here, because most starts have no file and need not wait for it
+
+    try:
+        return parse_config(tomllib.loads(content))
     except tomllib.TOMLDecodeError as error:
         raise Invalid([Problem(path.name, f"is not TOML: {error}")]) from None
     except Invalid as error:
@@ -196,10 +199,10 @@ def read_config(path: Path) -> Config:
         raise Invalid(where) from None
 
 
-def parse_config(document: str) -> Config:
-    """Raises TOMLDecodeError; Invalid with every problem."""
+def parse_config(document: object) -> Config:
+    """A decoded file. Raises Invalid with every problem."""
     problems = Problems()
-    values = DOCUMENT.read(tomllib.loads(document), "", problems)
+    values = DOCUMENT.read(document, "", problems)
     watcher = WatcherSettings(**_attributes("nodes", values))
     if not any(problem.field.startswith("nodes.") for problem in problems.found):
         _check_pace(watcher, problems)
@@ -218,7 +221,7 @@ def _attributes(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
 def _worker(values: Mapping[str, Any]) -> dict[str, Any]:
     said = values["worker"]
     given = {CPU: said["cpu"], MEMORY: said["memory"]}
-    capacity = {**said["resources"], **{name: amount for name, amount in given.items() if amount is not None}}
+    capacity = {**said["resources"], **{name: size for name, size in given.items() if size is not None}}
     return {**_attributes("worker", values), "capacity": capacity}
 
 

@@ -137,7 +137,7 @@ def _checked_address(options: UpOptions) -> tuple[str, int]:
     listen = options.listen or LISTEN_DEFAULT
     host, port = parse_address(listen, "--listen")
     if not is_loopback(host) and not options.insecure:
-        fix = "listen on 127.0.0.1 behind a TLS proxy, or add --insecure to allow it"
+        fix = "listen on 127.0.0.1 behind a TLS proxy, or allow it: --insecure, or insecure = true in config.toml"
         raise Invalid([Problem("--listen", "would let other machines in without TLS", listen, fix)])
     return host, port
 

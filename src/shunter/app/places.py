@@ -87,7 +87,7 @@ class LocalPlace:
 
         host, port = parse_address(listen, "--workers-listen")
         if not is_loopback(host) and not self._options.insecure:
-            fix = "listen on a loopback address, or add --insecure to allow it"
+            fix = "listen on a loopback address, or allow it: --insecure, or insecure = true in config.toml"
             raise Invalid([Problem("--workers-listen", "would let other machines in without TLS", listen, fix)])
         self._server = WorkerServer(self._watcher, self._token, host, port)
         bound = await self._server.start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -18,16 +19,20 @@ from shunter.worker.settings import WorkerSettings
 HOME = Path("/home/of/worker")
 
 
+def parse(document: str) -> Config:
+    return parse_config(tomllib.loads(document))
+
+
 def refusals(document: str) -> dict[str, str]:
     """Where a document is refused, and in which words."""
     with pytest.raises(Invalid) as caught:
-        parse_config(document)
+        parse(document)
     return {problem.field: str(problem) for problem in caught.value.problems}
 
 
 @pytest.mark.parametrize("document", ["", "[worker]\n[nodes]\n[limits]\n", '[nodes]\nheartbeat = "auto"\n'])
 def test_what_is_not_said_has_the_defaults_of_the_settings(document: str) -> None:
-    config = parse_config(document)
+    config = parse(document)
     assert (config.watcher, config.engine) == (WatcherSettings(), EngineSettings())
     assert config.complete(UpOptions()) == UpOptions()
     assert config.worker_settings(HOME, MachineOptions()) == WorkerSettings(HOME, platform.node())
@@ -38,7 +43,7 @@ def test_no_file_is_a_configuration_too(tmp_path: Path) -> None:
 
 
 def test_a_worker_is_as_the_file_says() -> None:
-    config = parse_config("""
+    config = parse("""
         [worker]
         name = "Engine-1"
         cpu = "1500m"
@@ -65,7 +70,7 @@ def test_a_worker_is_as_the_file_says() -> None:
 
 
 def test_a_manager_is_as_the_file_says() -> None:
-    config = parse_config("""
+    config = parse("""
         cluster = {name = "yard", listen = "[::1]:1", workers_listen = "10.0.0.5:0", policy = "spread", insecure = true}
         nodes = {heartbeat = "500ms", timeout = 9}
         history = {jobs_age = 0, jobs_max = 1, events_age = "1d", events_max = 2}
@@ -81,7 +86,7 @@ def test_a_manager_is_as_the_file_says() -> None:
 
 
 def test_the_command_line_wins_over_the_file() -> None:
-    config = parse_config("""
+    config = parse("""
         cluster = {name = "yard", listen = "127.0.0.1:7070"}
         worker = {name = "a", cpu = 2, datacenter = "x", labels = {disk = "ssd", rack = "7"}, resources = {gpu = 1}}
     """)

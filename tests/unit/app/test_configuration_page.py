@@ -52,13 +52,11 @@ def default_of(settings: type, attribute: str) -> Any:
 
 def test_the_example_is_complete_and_accepted() -> None:
     [example] = re.findall(r"^```toml\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
-    assert {f"{table}.{key}" for table, keys in tomllib.loads(example).items() for key in keys} == set(KEYS)
-    config = parse_config(example)
-    assert (config.watcher.timeout_s, config.engine.lost_max, config.worker["log_total_max_bytes"]) == (
-        10.0,
-        10,
-        20 * 2**30,
-    )
+    document = tomllib.loads(example)
+    assert {f"{table}.{key}" for table, keys in document.items() for key in keys} == set(KEYS)
+    config = parse_config(document)
+    assert (config.watcher.timeout_s, config.engine.lost_max) == (10.0, 10)
+    assert config.worker["log_total_max_bytes"] == 20 * 2**30
 
 
 def test_every_policy_is_named() -> None:
