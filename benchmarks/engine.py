@@ -22,6 +22,7 @@ import psutil
 from benchmarks.measure import Bar, Report, Sample, read_options
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.adapters.system.clock import SystemClock
+from shunter.adapters.system.garbage import collect_seldom
 from shunter.engine.engine import Engine
 from shunter.model.jobs import GroupSpec, JobSpec, TaskSpec
 from shunter.planning.planner import POLICY_DEFAULT, build_policy
@@ -166,6 +167,7 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--scene"]:
         import uvloop
 
+        collect_seldom()
         print(*uvloop.run(play(sys.argv[2], sys.argv[3] == "small")))
     else:
         main()

@@ -6,10 +6,12 @@ outstanding, so that keepers never wait for the engine; the reservation stays as
 
 from __future__ import annotations
 
+import numpy as np
+
 from shunter.engine import changes as c
 from shunter.engine.records import ClassRecord, Lanes
 from shunter.engine.round import Round
-from shunter.planning.view import ClusterView, Placement, Policy, Queued
+from shunter.planning.view import ClusterView, IntArray, Placement, Policy, Queued
 
 RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply given up
 
@@ -115,26 +117,25 @@ def _apply(round: Round, placement: Placement) -> None:
     record = round.state.classes.get(placement.class_id)
     if record is None:
         return
-    nodes = round.state.nodes.view
-    for node, count in zip(placement.nodes.tolist(), placement.counts.tolist(), strict=True):
-        fitting = min(count, record.queued, _room(round, record, node)) if nodes.eligible[node] else 0
-        if fitting <= 0:
+    fitting = np.minimum(placement.counts, _room(round, record, placement.nodes))
+    for node, count in zip(placement.nodes.tolist(), fitting.tolist(), strict=True):
+        count = min(count, record.queued)
+        if count <= 0:
             continue
         lanes = record.lanes.get(node)
-        width = lanes.width if lanes else 0
-        round.record(c.LanesSet(record.id, node, width + fitting))
+        round.record(c.LanesSet(record.id, node, count + (lanes.width if lanes else 0)))
         lanes = record.lanes[node]
         lanes.progress_ms, lanes.may_refill = round.now_ms, True
-        give(round, record, node, fitting)
+        give(round, record, node, count)
 
 
-def _room(round: Round, record: ClassRecord, node: int) -> int:
-    """How many more lanes of the class fit on the node."""
+def _room(round: Round, record: ClassRecord, rows: IntArray) -> IntArray:
+    """How many more lanes of the class fit on each of these nodes, which are all different."""
     nodes = round.state.nodes.view
-    room = record.queued
+    room = np.where(nodes.eligible[rows], record.queued, 0)
     for column, need in enumerate(record.vector.tolist()):
         if need:
-            room = min(room, int(nodes.capacity[node, column] - nodes.reserved[node, column]) // need)
+            room = np.minimum(room, (nodes.capacity[rows, column] - nodes.reserved[rows, column]) // need)
     return room
 
 

@@ -191,6 +191,7 @@ class State:
         self.last_runs.setdefault(job.namespace, {})[job.name] = (job.run, job.id)
         for group in job.groups:
             self._drop_group(group)
+        job.groups = []  # a job and its groups know each other: without the cycle they are freed at once
         job.blueprint.jobs -= 1
         if not job.blueprint.jobs:
             del self._blueprints[job.blueprint.body]
