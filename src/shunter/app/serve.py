@@ -70,6 +70,7 @@ def run(options: UpOptions, tell: Callable[[Readiness], None]) -> int:
 
 
 async def _serve(home: Home, options: UpOptions, config: Config, tell: Callable[[Readiness], None]) -> None:
+    from shunter.adapters.system.garbage import collect_seldom
     from shunter.app.manager import Manager
 
     manager = Manager(home, options, config)
@@ -80,6 +81,7 @@ async def _serve(home: Home, options: UpOptions, config: Config, tell: Callable[
         await asyncio.wait_for(manager.start(), START_MAX_S)
     except TimeoutError:
         raise Unavailable(f"nothing was ready within {START_MAX_S:.0f} s") from None
+    collect_seldom()
     tell(Readiness(url=manager.url, workers=manager.workers_address))
     leave_running = await manager.wait()
     await manager.stop(leave_running)
