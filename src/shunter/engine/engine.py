@@ -19,7 +19,7 @@ from shunter.engine import changes as c
 from shunter.engine.endings import end_jobs
 from shunter.engine.feed import Feed, Published
 from shunter.engine.nodes import on_hello, on_label, on_node_event
-from shunter.engine.placing import place, recall_stuck
+from shunter.engine.placing import place, recall_stuck, shrink
 from shunter.engine.recovery import make_snapshot, recover
 from shunter.engine.reports import on_inventory, on_report
 from shunter.engine.round import Round, TimerKind, Timers
@@ -187,7 +187,9 @@ class Engine:
             for command in commands:
                 self._decide(round, command, answers)
             self._look_at_time(round)
-            if not self._is_paused:
+            if self._is_paused:
+                shrink(round)  # lanes that nobody gives up now would stay reserved in the next life
+            else:
                 place(round, self.policy)
             end_jobs(round)
             self._has_backlog |= round.has_backlog

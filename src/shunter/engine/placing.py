@@ -18,7 +18,7 @@ RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply give
 
 def place(round: Round, policy: Policy) -> None:
     _refill(round)
-    _shrink(round)
+    shrink(round)
     queued = [
         Queued(record.task_class, record.queued, group.job.id)
         for record in round.state.classes.values()
@@ -103,7 +103,7 @@ def _top_up(round: Round, lanes: Lanes) -> None:
         round.has_backlog |= lanes.outstanding > lanes.width
 
 
-def _shrink(round: Round) -> None:
+def shrink(round: Round) -> None:
     """Lanes with nothing to run are given up."""
     for class_id, node in round.hungry:
         record = round.state.classes.get(class_id)
