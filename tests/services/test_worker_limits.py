@@ -80,6 +80,15 @@ async def test_a_task_that_runs_too_long_is_ended(tmp_path: Path) -> None:
         assert took_ms >= 190
 
 
+async def test_a_task_that_never_stops_writing_runs_and_times_out_like_any_other(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        stage.order("/bin/sh", "-c", "while :; do echo line; done", run_timeout_s=0.3, log_max_bytes=10_000)
+        await stage.until(lambda: stage.started)
+        await stage.all_ended(1)
+        assert stage.ended[0].how == "timeout"
+        assert (await stage.read(stage.ended[0])).truncated
+
+
 async def test_a_task_that_ignores_the_signal_of_its_timeout_is_killed_after_the_grace(tmp_path: Path) -> None:
     async with staged(tmp_path) as stage:
         script = "trap '' TERM; while :; do sleep 60; done"

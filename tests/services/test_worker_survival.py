@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from shunter.worker import fleet, house
 from tests.services.worker_stage import Stage, exits, gone, groups_left, marked_pids, staged
 
 pytestmark = pytest.mark.services
@@ -113,6 +114,40 @@ async def test_what_a_keeper_left_that_died_without_a_worker_is_ended_by_the_nex
         await stage.start()
         assert stage.inventories[0].held == []
         assert marked_pids(stage.home) == stage.keeper_pids()
+
+
+@LIMITS
+async def test_a_keeper_that_does_not_answer_is_ended_rather_than_left_to_wake_up_later(
+    tmp_path: Path, cgroups: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(house, "ATTACH_MAX_S", 0.2)
+    async with staged(tmp_path, cgroups=cgroups) as stage:
+        stage.order("/bin/sleep", "60", last=3)
+        await stage.until(lambda: stage.started)
+        [keeper] = stage.keeper_pids()
+        await stage.worker.stop(end_keepers=False)
+        os.kill(keeper, signal.SIGSTOP)
+        stage.forget()
+        await stage.start()
+        assert stage.inventories[0].held == []
+        await gone(keeper)
+        assert (await stage.run("/bin/true", attempt=2)).exits == []
+
+
+async def test_keepers_that_cannot_start_are_tried_again_and_not_too_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text(f"open('{tmp_path}/tries', 'a').write('x')")
+    works = house.KEEPER_PROGRAM
+    monkeypatch.setattr(house, "KEEPER_PROGRAM", str(broken))
+    monkeypatch.setattr(fleet, "START_AGAIN_S", 0.3)
+    async with staged(tmp_path) as stage:
+        stage.order("/bin/true")
+        await asyncio.sleep(1.0)
+        assert 1 <= len((tmp_path / "tries").read_text()) <= 8
+        monkeypatch.setattr(house, "KEEPER_PROGRAM", works)
+        assert await stage.all_ended(1) == {0: 0}
 
 
 async def test_a_keeper_is_deaf_to_the_signals_that_end_its_worker(tmp_path: Path) -> None:

@@ -98,6 +98,12 @@ async def test_signals_have_their_usual_effect_on_tasks(tmp_path: Path) -> None:
         assert [int(lines[1], 16) & usual, int(lines[3], 16) & usual] == [0, 0]
 
 
+async def test_a_task_inherits_its_three_streams_and_nothing_else(tmp_path: Path) -> None:
+    async with staged(tmp_path) as stage:
+        ended = await stage.run(sys.executable, "-c", "import os; print(sorted(map(int, os.listdir('/proc/self/fd'))))")
+        assert (await stage.read(ended)).data == b"[0, 1, 2, 3]\n"  # 3 is the listing itself
+
+
 async def test_a_task_that_runs_on_is_reported_as_started_and_its_output_can_be_followed(tmp_path: Path) -> None:
     go_on = tmp_path / "go-on"
     async with staged(tmp_path) as stage:

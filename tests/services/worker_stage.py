@@ -175,16 +175,9 @@ def exits(ended: list[Ended]) -> dict[int, int]:
 
 def marked_pids(home: Path) -> list[int]:
     """Keepers and tasks of a home that are alive."""
-    mark = os.fsencode(str(home))
+    keeper_mark, task_mark = f'"home": "{home}"'.encode(), f"\0SHUNTER_LANE={home}:".encode()
     pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return [
-        pid
-        for pid in pids
-        if any(
-            word == b"SHUNTER_HOME=" + mark or word.startswith(b"SHUNTER_LANE=" + mark + b":")
-            for word in _read(pid, "environ").split(b"\0")
-        )
-    ]
+    return [pid for pid in pids if keeper_mark in _read(pid, "cmdline") or task_mark in b"\0" + _read(pid, "environ")]
 
 
 def groups_left(home: Path) -> list[Path]:

@@ -20,6 +20,7 @@ log = Log(__name__)
 
 START_AGAIN_S = 1.0  # after a keeper could not be started
 END_MAX_S = 10.0
+TIDY_EVERY_S = 10.0
 
 
 class FleetOwner(Protocol):
@@ -45,6 +46,7 @@ class Fleet:
         self._starting = 0
         self._wanted = 0
         self._ending = False
+        self._is_pausing = False  # after a keeper could not be started
         self._background: set[asyncio.Task[None]] = set()
         self._cleaning: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
@@ -56,8 +58,7 @@ class Fleet:
         if self._settings.cgroups:
             limits, self._groups = prepare_groups(self._settings.home)
         self._house = KeeperHouse(self._settings, self._groups)
-        for number in self._house.prepare():
-            await self._find(number)
+        await asyncio.gather(*(self._find(number) for number in self._house.prepare()))
         alive = {keeper.number for keeper in self.keepers}
         for number in stale_lanes(self._groups, alive):
             await clear_lane(self._groups, number)
@@ -68,8 +69,10 @@ class Fleet:
     def want(self, count: int) -> None:
         """So many keepers more would have work."""
         self._wanted = max(self._wanted, count)
+        if self._ending or self._is_pausing:
+            return
         room = self._settings.keepers_max - len(self.keepers)
-        while self._starting < min(self._wanted, room, self._settings.keepers_starting_max) and not self._ending:
+        while self._starting < min(self._wanted, room, self._settings.keepers_starting_max):
             self._starting += 1
             self._spawn(self._start_keeper())
 
@@ -153,15 +156,19 @@ class Fleet:
         self._owner.keeper_ready(keeper)
 
     async def _start_keeper(self) -> None:
+        keeper = None
         try:
             keeper = await self._house.start(self)
             await keeper.ready
         except OSError as error:
             log.error("keeper.not_started", error=repr(error))
             self._note_start()
-            await self._clock.sleep(START_AGAIN_S)
-            self._owner.dispatch_all()
+            await self._pause()
             return
+        except asyncio.CancelledError:
+            if keeper is not None:
+                keeper.detach()
+            raise
         self._note_start()
         self.keepers.append(keeper)
         if self._ending:
@@ -173,6 +180,15 @@ class Fleet:
         self._starting -= 1
         self._wanted = max(0, self._wanted - 1)
         self._changed.set()
+
+    async def _pause(self) -> None:
+        """What kept one keeper from starting will keep the next one too: wait a little."""
+        if not self._is_pausing:
+            self._is_pausing = True
+            await self._clock.sleep(START_AGAIN_S)
+            self._is_pausing = False
+            self.want(self._settings.warm_keepers - len(self.keepers))
+            self._owner.dispatch_all()
 
     async def _clean_up(self, keeper: Keeper) -> None:
         if not keeper.ending:
@@ -187,21 +203,29 @@ class Fleet:
         swept_at = 0.0
         while True:
             now = self._clock.now()
-            spare = len(self.keepers) - self._settings.warm_keepers
-            for keeper in list(self._owner.idle_keepers()):
-                if spare > 0 and now - keeper.idle_since > self._settings.keeper_idle_max_s:
-                    spare -= 1
-                    self._owner.retire(keeper)
-                    keeper.end()
+            self._retire_idle(now)
             if now - swept_at >= self._settings.log_sweep_s:
                 swept_at = now
-                self._sweep_logs(now)
-            await self._clock.sleep(min(10.0, self._settings.keeper_idle_max_s))
+                await self._sweep_logs(now)
+            await self._clock.sleep(min(TIDY_EVERY_S, self._settings.keeper_idle_max_s))
 
-    def _sweep_logs(self, now: float) -> None:
+    def _retire_idle(self, now: float) -> None:
+        spare = len(self.keepers) - self._settings.warm_keepers
+        for keeper in list(self._owner.idle_keepers()):
+            if spare > 0 and now - keeper.idle_since > self._settings.keeper_idle_max_s:
+                spare -= 1
+                self._owner.retire(keeper)
+                keeper.end()
+
+    async def _sweep_logs(self, now: float) -> None:
         in_use = {keeper.segment for keeper in self.keepers}
         settings = self._settings
-        deleted = sweep_logs(settings.home / "logs", in_use, now, settings.log_age_max_s, settings.log_total_max_bytes)
+        limits = settings.log_age_max_s, settings.log_total_max_bytes
+        try:
+            deleted = await asyncio.to_thread(sweep_logs, settings.home / "logs", in_use, now, *limits)
+        except OSError as error:
+            log.warning("logs.not_deleted", error=error)
+            return
         if deleted:
             log.info("logs.deleted", segments=len(deleted))
 

@@ -55,7 +55,7 @@ class KeeperHouse:
     async def start(self, owner: KeeperOwner) -> Keeper:
         """Start a new keeper and attach to it. It is ready when its `ready` is. Raises OSError."""
         number, self._next = self._next, self._next + 1
-        self._file(number, "json").write_text(json.dumps({"groups": self._options["groups"]}))
+        self._write_record(number, pid=0)
         self._file(number, "sock").unlink(missing_ok=True)
         listener = socket.socket(socket.AF_UNIX)
         with listener:
@@ -65,6 +65,7 @@ class KeeperHouse:
             pid = self._spawn(number, listener)
         keeper = Keeper(number, pid, owner)
         keeper.watch(is_child=True)
+        self._write_record(number, pid)
         await self._connect(keeper)
         return keeper
 
@@ -84,9 +85,11 @@ class KeeperHouse:
     async def bury(self, number: int) -> None:
         """End and remove what a dead keeper left: processes, groups, scratch folder, files."""
         try:
-            groups = json.loads(self._file(number, "json").read_text())["groups"]
+            record = json.loads(self._file(number, "json").read_text())
+            pid, groups = record["pid"], record["groups"]
         except (OSError, ValueError, KeyError):
-            groups = self._options["groups"]
+            pid, groups = 0, self._options["groups"]
+        self._kill_unresponsive(number, pid)
         await end_leftovers(self._home, number, groups)
         await asyncio.to_thread(shutil.rmtree, self._home / "work" / str(number), ignore_errors=True)
         for suffix in ("sock", "log", "json"):
@@ -99,6 +102,19 @@ class KeeperHouse:
         except OSError:
             return ""
         return next((line for line in reversed(lines) if line.strip()), "")
+
+    def _write_record(self, number: int, pid: int) -> None:
+        self._file(number, "json").write_text(json.dumps({"pid": pid, "groups": self._options["groups"]}))
+
+    def _kill_unresponsive(self, number: int, pid: int) -> None:
+        """A keeper that does not answer must not wake up later and go on."""
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            options = json.loads(words[-2]) if KEEPER_PROGRAM.encode() in words else {}
+            if (options.get("home"), options.get("number")) == (str(self._home), number):
+                os.kill(pid, signal.SIGKILL)
+        except (OSError, ValueError):
+            pass  # no such process, or not one of ours
 
     def _file(self, number: int, suffix: str) -> Path:
         return self._folder / f"{number}.{suffix}"

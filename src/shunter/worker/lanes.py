@@ -1,4 +1,5 @@
-"""Which keeper runs what: one queue per reservation, at most `width` keepers at work in it. Used by `worker.worker`.
+"""Which keeper runs what: one queue per reservation, at most `width` keepers at work in it. Used by
+`worker.assignments`.
 
 A keeper is given a window of tasks that it may have at once: 1 at first, doubled with each report, up to about 50 ms of
 work by the durations seen, so that keepers neither run dry nor hoard. What still gets stuck behind a long task is taken
@@ -91,9 +92,6 @@ class Lanes:
 
     def known(self, id: int) -> Reservation | None:
         return self._reservations.get(id)
-
-    def all(self) -> list[Reservation]:
-        return list(self._reservations.values())
 
     def dispatch(self, reservation: Reservation, keeper_with_room: Keeper | None = None) -> None:
         """Give queued tasks to keepers: first to idle ones, then to those at work; ask for those that are missing.

@@ -222,7 +222,10 @@ class Worker:
         while True:
             self._heartbeat_changed.clear()
             await self._clock.wait(self._heartbeat_changed, self._heartbeat_s or None)
-            self._send(Heartbeat(self._sample()))
+            try:
+                self._send(Heartbeat(self._sample()))
+            except OSError as error:  # a sample is missing; the node is not
+                log.warning("heartbeat.failed", error=error)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -29,6 +29,7 @@ else:
 FLUSH_EVERY_S = 0.02
 HOME_CHECK_S = 2.0
 LISTENER_FD = 3  # the worker hands over a socket that listens already, so that it need not wait to connect
+FD_MAX = 2**20
 INHERITED = (b"PATH", b"HOME", b"LANG")
 DEAF_TO = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ, signal.SIGQUIT)
 
@@ -37,6 +38,7 @@ def main(options: str) -> None:
     """OPTIONS: home, number, node, cores, groups (controller -> parent folder), and alone_max_s: how long it stays
     with nothing to run and no worker."""
     given = decode(options.encode())
+    os.closerange(LISTENER_FD + 1, FD_MAX)  # what whoever started the worker left open
     sys.stdout = sys.stderr = os.fdopen(os.dup(2), "w", buffering=1)  # 1 and 2 become what tasks inherit
     for number in DEAF_TO:
         # A handler that does nothing, because a task would inherit an ignored signal as ignored.

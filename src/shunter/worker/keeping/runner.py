@@ -166,11 +166,13 @@ class Runner:
         """What time asks for; returns how many milliseconds to sleep at most."""
         if task.exited:  # but something that it started has not
             return self._kill()
-        if not task.noted:
-            if woken and not task.ending:  # by output or a message, within the first few milliseconds
-                return STARTED_AFTER_MS
-            self.note_running(task)
         now = monotonic()
+        if not task.noted:
+            if woken and not task.ending:  # by output or a message: was it within the first few milliseconds?
+                task.woken_at = task.woken_at or now
+                if now - task.woken_at < STARTED_AFTER_MS / 1000:
+                    return STARTED_AFTER_MS
+            self.note_running(task)
         if self._surroundings.is_deserted(now):
             self.end("stopped", 0.0)
         if not task.ending:

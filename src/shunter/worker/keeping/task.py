@@ -20,7 +20,7 @@ class Task:
 
     __slots__ = (
         "disk_check_at", "ending", "exited", "index", "kill_at", "noted", "noted_at", "pid", "pidfd", "started_ms",
-        "status", "work",
+        "status", "woken_at", "work",
     )  # fmt: skip
 
     def __init__(self, work: Work, index: int, pid: int, pidfd: int, started_ms: int) -> None:
@@ -31,6 +31,7 @@ class Task:
         self.started_ms = started_ms
         self.noted = False  # reported as started, with a record of its own
         self.noted_at = 0.0
+        self.woken_at = 0.0  # when it first wrote something, or a message came
         self.exited = False
         self.status = 0
         self.ending = ""  # why we end it: stopped, timeout or disk

@@ -27,12 +27,18 @@ class Tree:
         """Kill all members found now. The caller reaps, and calls again while children are left."""
         self.rounds += 1
         if self.rounds > PLAIN_ROUNDS and self._limits.can_freeze():
-            self._limits.kill_frozen()
-        else:
-            _send(self.members(), 9)
+            try:
+                self._limits.kill_frozen()
+                return
+            except OSError:
+                pass  # somebody else has changed the groups; the plain way is left
+        _send(self.members(), 9)
 
     def members(self) -> list[int]:
-        pids = self._limits.members()
+        try:
+            pids = self._limits.members()
+        except OSError:
+            pids = None
         return _descendants(os.getpid()) if pids is None else pids
 
 
