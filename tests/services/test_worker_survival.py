@@ -113,7 +113,7 @@ async def test_what_a_keeper_left_that_died_without_a_worker_is_ended_by_the_nex
         stage.forget()
         await stage.start()
         assert stage.inventories[0].held == []
-        assert marked_pids(stage.home) == stage.keeper_pids()
+        assert set(marked_pids(stage.home)) <= set(stage.keeper_pids())
 
 
 @LIMITS
