@@ -1,0 +1,44 @@
+"""A cluster of thousands on a laptop: simulated nodes on the real engine."""
+
+from __future__ import annotations
+
+from tests.e2e.cluster import Cluster
+
+NODES = 5_000
+TASKS = 20_000
+
+
+def test_thousands_of_nodes_run_an_array(home: Cluster) -> None:
+    """U-06: one command starts it, arrays run on it in simulated time, no task really runs."""
+    home.up("--simulate-nodes", str(NODES), "--speed", "10")
+    found = home.json("cluster")
+    assert (found["simulated"], found["nodes"]) == (True, {"ready": NODES})
+    done = home.shunter("run", "--name", "wide", "--count", str(TASKS), "--", "/bin/sleep", "5")
+    assert f"wide succeeded: {TASKS:,} succeeded" in done.out
+    tasks = home.items("tasks", "wide")
+    assert len({task["node"] for task in tasks}) > NODES / 2
+    assert not [process for process in home.processes() if process.is_keeper]
+    assert set(home.json("cluster")["reserved"].values()) == {"0"}
+
+
+def test_a_policy_can_be_tried_on_them(home: Cluster) -> None:
+    """C-05, C-06, C-07, C-08: every policy starts and places; bin-pack uses few nodes where spread uses many."""
+    used = {}
+    for policy in ("bin-pack", "spread", "round-robin", "greedy", "e-pvm", "e-pvm-classic"):
+        home.up("--simulate-nodes", "100", "--policy", policy, "--store", "memory", "--speed", "100")
+        assert home.json("cluster")["policy"] == policy
+        home.shunter("run", "--name", policy, "--count", "100", "--", "/bin/sleep", "60")
+        used[policy] = len({task["node"] for task in home.items("tasks", policy)})
+        home.down()
+    assert used["spread"] == used["round-robin"] == 100
+    assert used["bin-pack"] <= 100 // 2
+
+
+def test_failures_are_simulated_too(home: Cluster) -> None:
+    """U-06: exit codes and rates of failure as asked for by the task's variables."""
+    home.up("--simulate-nodes", "10", "--speed", "10")
+    options = ["--count", "1000", "--env", "SHUNTER_SIM_FAIL_RATE=0.5"]
+    home.shunter("run", "--name", "half", *options, "--", "/bin/sleep", "1", code=1)
+    counts = home.json("job", "half")["counts"]
+    assert 300 < counts["failed"] < 700
+    assert counts["failed"] + counts["succeeded"] == 1000
