@@ -83,7 +83,7 @@ def place_more_than_fits(patch: Patch) -> None:
         return decision
 
     patch.setattr(Planner, "decide", greedy)
-    patch.setattr(placing, "_room", lambda _round, record, _node: record.queued)
+    patch.setattr(placing, "_room", lambda _round, record, rows: rows * 0 + record.queued)
 
 
 def forget_to_queue_again(patch: Patch) -> None:
@@ -101,7 +101,7 @@ def forget_back_offs_in_recovery(patch: Patch) -> None:
 
 
 def keep_lanes_for_ever(patch: Patch) -> None:
-    patch.setattr(placing, "_shrink", lambda _round: None)
+    patch.setattr(placing, "shrink", lambda _round: None)
 
 
 def believe_any_attempt(patch: Patch) -> None:
@@ -176,7 +176,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (order_before_the_commit, "is not committed"),
     (answer_users_before_the_commit, "was acknowledged and is not committed"),
     (ignore_client_keys, "was answered with jobs"),
-    (place_more_than_fits, "more is reserved than nodes have|are in use on"),
+    (place_more_than_fits, "has no room for|more is reserved than|are in use on"),
     (forget_to_queue_again, "times in a queue"),
     (forget_back_offs_in_recovery, "has not ended"),
     (keep_lanes_for_ever, "classes without jobs|reserved for nobody|has not ended"),

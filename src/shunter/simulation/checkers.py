@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from shunter.engine.changes import decode_round
+from shunter.engine.changes import Change, LanesSet, decode_round
 from shunter.engine.engine import Engine
 from shunter.engine.recovery import fingerprint, load
 from shunter.engine.state import State
@@ -41,7 +41,7 @@ class Checkers:
         changes = decode_round(commit.body)
         self.ledger.commit(commit.epoch, commit.version, changes)
         for change in changes:
-            self.shadow.apply(change)
+            self._replay(change)
         self.shadow.version = commit.version
         self._check_losses()
         for job in commit.finished:
@@ -49,6 +49,18 @@ class Checkers:
         self.checked["round"] += 1
         if commit.version % AUDIT_EVERY == 0:
             self.on_audit(engine.state)
+
+    def _replay(self, change: Change) -> None:
+        """Into the shadow. Whenever lanes are added, they fit."""
+        if not isinstance(change, LanesSet):
+            self.shadow.apply(change)
+            return
+        lanes = self.shadow.classes[change.class_id].lanes.get(change.node)
+        width = lanes.width if lanes else 0
+        self.shadow.apply(change)
+        view = self.shadow.nodes.view
+        fits = bool((view.reserved[change.node] <= view.capacity[change.node]).all())
+        require(fits or change.width <= width, f"node {change.node} has no room for {change.width - width} more lanes")
 
     def on_audit(self, state: State) -> None:
         self.require_same(state, "the live state")
@@ -143,7 +155,7 @@ class Checkers:
             width = self.ledger.nodes[node.id].widths.get(reservation, 0) if live else 0
             require(live <= width, f"{live} attempts live in {width} lanes of {reservation} on {node.hello.name}")
         for resource, amount in used.items():
-            capacity = node.hello.capacity.get(resource, 0)
+            capacity = self.ledger.nodes[node.id].largest.get(resource, 0)
             require(amount <= capacity, f"{amount} of {capacity} {resource} are in use on {node.hello.name}")
 
     def _check_losses(self) -> None:

@@ -26,6 +26,9 @@ from shunter.ports.store import (
 from shunter.simulation.process import Gate
 from shunter.simulation.trace import Trace
 
+Durable = Callable[[Commit], None]
+HasPurged = Callable[[Purged], None]
+
 LATENCY_USUAL_S = 0.001
 
 
@@ -49,10 +52,11 @@ class Disk:
 
 
 class FaultyStore:
-    """The store port of one manager's process. `durable` is told of every commit that the disk has."""
+    """The store port of one manager's process. `durable` and `purged` are told of what the disk has and has no more."""
 
-    def __init__(self, store: Store, disk: Disk, clock: Clock, gate: Gate, durable: Callable[[Commit], None]) -> None:
+    def __init__(self, store: Store, disk: Disk, clock: Clock, gate: Gate, durable: Durable, purged: HasPurged) -> None:
         self._store = store
+        self._purged = purged
         self._disk = disk
         self._clock = clock
         self._gate = gate
@@ -87,7 +91,10 @@ class FaultyStore:
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         await self._spin()
-        return await self._store.purge(epoch, retention, now)
+        purged = await self._store.purge(epoch, retention, now)
+        self._purged(purged)
+        await self._spin()
+        return purged
 
     async def snapshot(self) -> Snapshot | None:
         await self._spin()

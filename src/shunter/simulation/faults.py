@@ -47,6 +47,12 @@ class Faults:
         if manager is not None:
             manager.kill()
 
+    async def _manager_restart(self) -> None:
+        manager = self._newest()
+        if manager is not None and manager.is_leading:
+            self._world.spawn(manager.stop(leave_running=self._chance.random() < 0.5))
+            await manager.over()  # it may be killed before it has stopped
+
     async def _manager_pause(self) -> None:
         manager = self._newest()
         if manager is None:
@@ -80,6 +86,12 @@ class Faults:
         worker = self._some_worker()
         if worker is not None:
             worker.crash()
+
+    async def _worker_resized(self) -> None:
+        """A worker is started anew with another size. The first node never gets too small for anything."""
+        workers = [worker for worker in self._world.workers.values() if worker.name != "node-0" and not worker.is_off]
+        if workers:
+            self._chance.choice(workers).resize(self._chance.choice((500, 1000, 3000, 16_000)))
 
     async def _keeper_crash(self) -> None:
         worker = self._some_worker()
@@ -169,9 +181,11 @@ class Faults:
 
 KINDS: dict[str, Callable[[Faults], Coroutine[Any, Any, None]]] = {
     "manager_crash": Faults._manager_crash,
+    "manager_restart": Faults._manager_restart,
     "manager_pause": Faults._manager_pause,
     "manager_replaced": Faults._manager_replaced,
     "worker_crash": Faults._worker_crash,
+    "worker_resized": Faults._worker_resized,
     "keeper_crash": Faults._keeper_crash,
     "machine_lost": Faults._machine_lost,
     "node_pause": Faults._node_pause,

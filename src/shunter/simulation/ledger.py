@@ -68,8 +68,14 @@ class LedgerJob:
 class LedgerNode:
     name: str
     capacity: dict[str, int]
+    largest: dict[str, int]  # the most that it ever had
     state: NodeState = NodeState.READY
     widths: dict[int, int] = field(default_factory=dict)  # class id -> lanes
+
+    @property
+    def has_shrunk(self) -> bool:
+        """It came back with less than it once had, so earlier reservations may be more than it has now."""
+        return any(self.capacity.get(resource, 0) < amount for resource, amount in self.largest.items())
 
 
 class Ledger:
@@ -82,6 +88,8 @@ class Ledger:
         self.nodes: dict[int, LedgerNode] = {}
         self.unfinished: dict[tuple[str, str], int] = {}
         self.keys: dict[str, list[int]] = {}
+        self.forgotten_keys: set[str] = set()
+        self.purged_names: set[tuple[str, str]] = set()  # history has forgotten them: their runs may count anew
         self.ended = 0  # attempts that came to an end, of whatever kind
         self.lost_now: list[tuple[int, int, int, int, int]] = []  # job, group, index, attempt, node: in the last round
         self.went_down: set[int] = set()  # nodes, in the last round
@@ -138,9 +146,7 @@ class Ledger:
             case c.JobEnded():
                 self._job_ended(change)
             case c.NodeJoined():
-                known = self.nodes.setdefault(change.node, LedgerNode(change.name, change.capacity))
-                require(known.name == change.name, f"node {change.node} was {known.name}, now {change.name}")
-                known.capacity = change.capacity
+                self._joined(change)
             case c.NodeMoved():
                 node = self.nodes[change.node]
                 node.state = NODE.move(node.state, NodeEvent(change.event))
@@ -154,6 +160,7 @@ class Ledger:
             case c.KeysDropped():
                 for key in list(self.keys)[: change.count]:
                     del self.keys[key]
+                    self.forgotten_keys.add(key)
             case c.NamesDropped():
                 for namespace, name in change.names:
                     self._last_runs.pop((namespace, name), None)
@@ -165,7 +172,8 @@ class Ledger:
         require(change.job not in self.jobs, f"job id {change.job} was used before")
         require(name not in self.unfinished, f"{name} is the name of an unfinished job")
         run = self._last_runs.get(name, 0) + 1
-        require(change.run == run, f"{name} run {change.run} should be run {run}")
+        is_anew = change.run == 1 and name in self.purged_names
+        require(change.run == run or is_anew, f"{name} run {change.run} should be run {run}")
         specs = _groups_decoder.decode(bytes(change.groups))
         groups = [[LedgerTask() for _ in range(spec.count)] for spec in specs]
         self.jobs[change.job] = LedgerJob(change.namespace, change.name, change.run, specs, groups)
@@ -191,6 +199,13 @@ class Ledger:
         job = self.jobs[job_id]
         if job.state is JobState.PENDING:
             job.state = JOB.move(job.state, JobEvent.STARTED)
+
+    def _joined(self, change: c.NodeJoined) -> None:
+        known = self.nodes.setdefault(change.node, LedgerNode(change.name, change.capacity, {}))
+        require(known.name == change.name, f"node {change.node} was {known.name}, now {change.name}")
+        known.capacity = change.capacity
+        for resource, amount in change.capacity.items():
+            known.largest[resource] = max(amount, known.largest.get(resource, 0))
 
     # ---- tasks ----
 

@@ -8,43 +8,55 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable
+from functools import partial
+from typing import Protocol
 
 from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import ShunterError
-from shunter.model.lifecycles import NodeState
-from shunter.model.messages import LogData, ManagerMessage, StatsData
+from shunter.model.messages import LogData, ManagerMessage, Shutdown, StatsData
 from shunter.planning.planner import build_policy
 from shunter.ports.clock import Clock
-from shunter.ports.store import Commit, Store
+from shunter.ports.store import Commit, Purged, Store
 from shunter.simulation.disk import Disk, FaultyStore
 from shunter.simulation.process import Gate, GatedClock
 from shunter.simulation.trace import Trace
 from shunter.watcher.settings import WatcherSettings
 from shunter.watcher.watcher import Watcher
 
-Durable = Callable[["SimulatedManager", Commit], None]
-Sent = Callable[["SimulatedManager", int, ManagerMessage], None]
-Recovered = Callable[["SimulatedManager"], None]
-Over = Callable[["SimulatedManager"], None]
+AtEnd = Callable[["SimulatedManager"], None]
 
-SETTINGS = EngineSettings(inbox_max=200, round_commands_max=20, snapshot_rounds=40, housekeeping_s=20.0)
 WATCHER_SETTINGS = WatcherSettings(return_s=6.0)
+PURGE_EVERY_S = 7.0
+STOP_MAX_S = 10.0
+
+
+class Ears(Protocol):
+    """Who hears what a manager does."""
+
+    def durable(self, manager: SimulatedManager, commit: Commit) -> None: ...
+
+    def purged(self, purged: Purged) -> None: ...
+
+    def sent(self, manager: SimulatedManager, node: int, message: ManagerMessage) -> None: ...
+
+    def recovered(self, manager: SimulatedManager) -> None: ...
 
 
 class SimulatedManager:
-    """`over` is called once, when the process is gone, whatever ended it."""
+    """`at_end` is called once, when the process is gone, whatever ended it."""
 
-    def __init__(self, number: int, clock: Clock, trace: Trace, chance: random.Random, policy: str, over: Over) -> None:
+    def __init__(self, number: int, clock: Clock, trace: Trace, chance: random.Random, at_end: AtEnd) -> None:
         self.number = number
-        self._over = over
+        self._at_end = at_end
         self.gate = Gate()
         self.is_leading = False
         self.is_over = False
+        self._is_stopping = False
+        self._is_gone = asyncio.Event()
         self._trace = trace
         self._clock = GatedClock(clock, self.gate)
         self._chance = random.Random(chance.getrandbits(32))
-        self._policy = policy
         self._life: asyncio.Task[None] | None = None
         self.watcher = Watcher(self._clock, WATCHER_SETTINGS)
         self.engine: Engine
@@ -53,26 +65,30 @@ class SimulatedManager:
     def name(self) -> str:
         return f"m{self.number}"
 
-    def start(self, store: Store, disk: Disk, durable: Durable, sent: Sent, recovered: Recovered) -> None:
+    def start(self, policy: str, settings: EngineSettings, store: Store, disk: Disk, ears: Ears) -> None:
         """Begin to live; `is_leading` turns true when it answers."""
-        faulty = FaultyStore(store, disk, self._clock, self.gate, lambda commit: durable(self, commit))
+        durable = partial(ears.durable, self)
+        faulty = FaultyStore(store, disk, self._clock, self.gate, durable, ears.purged)
         self.engine = Engine(
             store=faulty,
-            workers=_Overheard(self, sent),
-            policy=build_policy(self._policy),
+            workers=_Overheard(self, ears),
+            policy=build_policy(policy),
             clock=self._clock,
             random=self._chance,
-            settings=SETTINGS,
+            settings=settings,
         )
-        self._life = asyncio.create_task(self._live(recovered))
+        self._life = asyncio.create_task(self._live(ears))
 
     def kill(self) -> None:
         """As with kill -9: whatever it was doing stays undone."""
         self._trace.note("manager.killed", self.name)
-        self.gate.kill()
         self._end()
         if self._life is not None:
             self._life.cancel()
+
+    async def over(self) -> None:
+        """Until the process is gone."""
+        await self._is_gone.wait()
 
     def pause(self) -> None:
         self.gate.pause()
@@ -80,45 +96,75 @@ class SimulatedManager:
     def wake(self) -> None:
         self.gate.wake()
 
-    async def _live(self, recovered: Recovered) -> None:
-        engine, running = self.engine, None
+    async def stop(self, leave_running: bool) -> None:
+        """An orderly end: tasks are queued again or left alone, then a snapshot."""
+        self._is_stopping = True
+        engine, deadline_s = self.engine, self._clock.now() + STOP_MAX_S
+        engine.pause_placing()
+        if not leave_running:
+            for node in list(engine.state.nodes.records):
+                self.watcher.send(node, Shutdown(stop_tasks=True))
+            while engine.state.nodes.tasks.any() and self._clock.now() < deadline_s:
+                await self._clock.sleep(0.1)
+        self.is_leading = False
+        await self.watcher.stop("the manager stops")
+        try:
+            await engine.stop()
+        except ShunterError as error:
+            self._trace.note("manager.stop_failed", f"{self.name} {error}")
+        self._trace.note("manager.stopped", self.name)
+        self._end()
+
+    async def _live(self, ears: Ears) -> None:
+        engine, duties = self.engine, []
         try:
             await engine.start()
-            recovered(self)
+            ears.recovered(self)
             running = asyncio.create_task(engine.run())
-            alive = [node.id for node in engine.state.nodes.records.values() if node.state is not NodeState.DOWN]
-            await self.watcher.start(engine, alive)
+            duties = [running, asyncio.create_task(self._purge_now_and_then())]
+            await self.watcher.start(engine, list(engine.state.nodes.records))
             self.is_leading = True
             self._trace.note("manager.leads", f"{self.name} epoch {engine.epoch} version {engine.state.version}")
             await running
+            if self._is_stopping:
+                await self.over()
         except ShunterError as error:
             self._trace.note("manager.ended", f"{self.name} {error}")
         finally:
-            self.gate.kill()
-            if running is not None:
-                running.cancel()
+            for duty in duties:
+                duty.cancel()
             self._end()
+
+    async def _purge_now_and_then(self) -> None:
+        while True:
+            await self._clock.sleep(PURGE_EVERY_S)
+            try:
+                await self.engine.purge()
+            except ShunterError as error:
+                self._trace.note("purge.failed", f"{self.name} {error}")
 
     def _end(self) -> None:
         self.is_leading = False
+        self.gate.kill()
         if not self.is_over:
             self.is_over = True
-            self._over(self)
+            self._is_gone.set()
+            self._at_end(self)
 
 
 class _Overheard:
     """The engine's workers port; the checkers hear what is sent."""
 
-    def __init__(self, manager: SimulatedManager, sent: Sent) -> None:
+    def __init__(self, manager: SimulatedManager, ears: Ears) -> None:
         self._manager = manager
-        self._sent = sent
+        self._ears = ears
 
     @property
     def heartbeat_s(self) -> float:
         return self._manager.watcher.heartbeat_s
 
     def send(self, node: int, message: ManagerMessage) -> None:
-        self._sent(self._manager, node, message)
+        self._ears.sent(self._manager, node, message)
         self._manager.watcher.send(node, message)
 
     def reset(self, reason: str) -> None:

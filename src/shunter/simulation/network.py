@@ -197,7 +197,7 @@ class _Pipe:
         if not self._under_way or self._under_way[0][1] is not message:
             return  # the connection broke meanwhile, and this was lost with it
         self._under_way.popleft()
-        self._network.trace.note("message.delivered", f"{self._label} {describe(message)}")
+        self._network.trace.note(f"{type(message).__name__.lower()}.delivered", f"{self._label} {describe(message)}")
         await self._deliver(message)
 
 
@@ -211,7 +211,7 @@ def describe(message: Any) -> str:
                 fields.append(f"{name}={_short(value)}")
         elif name in ("seq", "epoch", "node", "code", "boot", "name", "reason"):
             fields.append(f"{name}={value}")
-    return " ".join([type(message).__name__, *fields])
+    return " ".join(fields)
 
 
 def _short(value: list[Any] | dict[Any, Any]) -> str:

@@ -6,16 +6,19 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from shunter.engine.settings import EngineSettings
 from shunter.model.jobs import GroupSpec, JobSpec, Restart, TaskSpec
 from shunter.model.messages import PROTOCOL_VERSION, Hello
 from shunter.model.resources import CPU, MEMORY
 from shunter.planning.planner import POLICIES
+from shunter.ports.store import Retention
 
 GI = 2**30
 DURATIONS_SHORT = ("0", "0", "0.003", "0.02", "0.1")
 DURATIONS = (*DURATIONS_SHORT, "0.5", "1.5", "4", "12")
 NAMES = ("fetch", "render", "train", "report", "index")
 NAMESPACES = ("default", "default", "film")
+CONSTRAINTS = ("node.labels.disk == 'ssd'", "node.labels.rack == 'a'")  # racks are labels set by hand
 FOREVER_S = 1e6
 
 
@@ -34,6 +37,7 @@ class Scenario:
     """Everything that is decided before a simulation starts."""
 
     policy: str
+    settings: EngineSettings
     trouble_s: float  # faults happen until then
     hellos: list[Hello]
     submits: list[Submit]
@@ -49,6 +53,7 @@ def draw_scenario(chance: random.Random) -> Scenario:
     submits = sorted(_draw_submits(chance, trouble_s), key=lambda submit: submit.at_s)
     return Scenario(
         policy=chance.choice(sorted(POLICIES)),
+        settings=_draw_settings(chance),
         trouble_s=trouble_s,
         hellos=[_draw_hello(chance, f"node-{number}", number) for number in range(nodes)],
         submits=submits,
@@ -75,6 +80,21 @@ def never_ends(spec: GroupSpec) -> bool:
 
 def never_fits(spec: GroupSpec) -> bool:
     return "unicorns" in spec.needs
+
+
+def _draw_settings(chance: random.Random) -> EngineSettings:
+    """Limits small enough to be met, or the usual ones."""
+    short = Retention(finished_age_s=20.0, finished_max=10, rounds_age_s=10.0, rounds_max=50)
+    return EngineSettings(
+        inbox_max=chance.choice((3, 200)),
+        round_commands_max=chance.choice((1, 20, 2_000)),
+        round_placements_max=chance.choice((1, 10, 20_000)),
+        depth_max=chance.choice((1, 4, 1_024)),
+        snapshot_rounds=chance.choice((5, 40, 20_000)),
+        housekeeping_s=20.0,
+        keys_max=chance.choice((2, 100_000)),
+        retention=chance.choice((short, Retention())),
+    )
 
 
 def _draw_hello(chance: random.Random, name: str, number: int) -> Hello:
@@ -126,7 +146,7 @@ def _draw_group(chance: random.Random, name: str) -> GroupSpec:
         needs,
         _draw_restart(chance),
         datacenters=("dc1",) if chance.random() < 0.1 else (),
-        constraints=("node.labels.disk == 'ssd'",) if chance.random() < 0.1 else (),
+        constraints=(chance.choice(CONSTRAINTS),) if chance.random() < 0.15 else (),
         queue_timeout_s=chance.choice((0.5, 5.0)) if chance.random() < 0.05 else 0.0,
     )
 

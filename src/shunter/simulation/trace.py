@@ -27,7 +27,7 @@ class Trace:
         self.counts[event] += 1
         line = f"{self.steps:6d} {self._now() - START_S:9.3f}s {event} {detail}".rstrip()
         self._hash.update(line.encode())
-        if not line.endswith(" Heartbeat"):  # they would crowd out what led to a failure
+        if event != "heartbeat.delivered":  # they would crowd out what led to a failure
             self._last.append(line)
         if self._echo:
             print(line, flush=True)

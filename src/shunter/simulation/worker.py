@@ -100,6 +100,12 @@ class SimulatedWorker:
         """The worker's process dies; keepers and tasks go on, and a new process finds them."""
         self._next_life("worker crashed")
 
+    def resize(self, cpu_milli: int) -> None:
+        """As a crash, but the next life declares another capacity."""
+        capacity = {**self.node.hello.capacity, "cpu": cpu_milli}
+        self.node.hello = msgspec.structs.replace(self.node.hello, capacity=capacity)
+        self._next_life("worker resized")
+
     def lose_keeper(self, choice: int) -> None:
         """One keeper is killed; its task ends without an exit code."""
         running = list(self.node.machine.running)

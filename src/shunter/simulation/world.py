@@ -17,7 +17,7 @@ from typing import Any
 from shunter.adapters.memory.store import MemoryStore
 from shunter.model.errors import ShunterError
 from shunter.model.messages import Hello, ManagerMessage
-from shunter.ports.store import Commit
+from shunter.ports.store import Commit, Purged
 from shunter.simulation.checkers import Checkers
 from shunter.simulation.disk import Disk
 from shunter.simulation.faults import Faults
@@ -32,6 +32,7 @@ from shunter.simulation.trace import Trace
 from shunter.simulation.users import Users
 from shunter.simulation.worker import SimulatedWorker
 
+TROUBLE_MAX_S = 600.0  # within which users are answered and faults are over
 STUCK_AFTER_S = 90.0  # once faults have stopped, some task must end this often until all have
 
 
@@ -128,20 +129,21 @@ class World:
         for hello in self.scenario.hellos:
             self.add_node(hello)
         users, faults = Users(self), Faults(self)
-        await asyncio.gather(users.run(), faults.run())
+        async with asyncio.timeout(TROUBLE_MAX_S):
+            await asyncio.gather(users.run(), faults.run())
         await self._grow_quiet(users)
         await check_end(self, users)
 
     async def _grow_quiet(self, users: Users) -> None:
         """No more faults: what cannot end by itself is stopped, and the rest must end, one task after another."""
         self.trace.note("quiet")
-        stopping = asyncio.create_task(users.stop_the_endless())
+        settling = asyncio.create_task(users.settle())
         ended, progress_s = -1, self.clock.now()
-        while not (stopping.done() and is_quiet(self)) and self.clock.now() < progress_s + STUCK_AFTER_S:
+        while not (settling.done() and is_quiet(self)) and self.clock.now() < progress_s + STUCK_AFTER_S:
             if self.checkers.ledger.ended != ended:
                 ended, progress_s = self.checkers.ledger.ended, self.clock.now()
             await self.clock.sleep(1.0)
-        stopping.result()
+        settling.result()
 
     async def _keep_a_manager(self) -> None:
         """Somebody restarts a manager that is gone."""
@@ -152,9 +154,9 @@ class World:
 
     def start_manager(self) -> None:
         number = len(self.managers) + 1
-        manager = SimulatedManager(number, self.clock, self.trace, self.chance, self.scenario.policy, self._gone)
+        manager = SimulatedManager(number, self.clock, self.trace, self.chance, self._gone)
         self.managers.append(manager)
-        manager.start(self.store, self.disk, self._durable, self._sent, self._recovered)
+        manager.start(self.scenario.policy, self.scenario.settings, self.store, self.disk, self)
         for older in self.managers[:-1]:
             if not older.is_over:
                 self.spawn(self._retire(older))
@@ -180,14 +182,18 @@ class World:
 
     # ---- what the checkers hear ----
 
-    def _durable(self, manager: SimulatedManager, commit: Commit) -> None:
+    def durable(self, manager: SimulatedManager, commit: Commit) -> None:
         self.trace.note("committed", f"{manager.name} version {commit.version} ({len(commit.body)} bytes)")
         self.check(self.checkers.on_durable, manager.engine, commit)
 
-    def _sent(self, manager: SimulatedManager, node: int, message: ManagerMessage) -> None:
+    def purged(self, purged: Purged) -> None:
+        self.trace.note("purged", f"{len(purged.finished)} names, {purged.rounds} rounds")
+        self.checkers.ledger.purged_names.update((name.namespace, name.name) for name in purged.finished)
+
+    def sent(self, manager: SimulatedManager, node: int, message: ManagerMessage) -> None:
         self.check(self.checkers.on_sent, manager.engine, node, message)
 
-    def _recovered(self, manager: SimulatedManager) -> None:
+    def recovered(self, manager: SimulatedManager) -> None:
         self.check(self.checkers.on_recovered, manager.engine)
 
     def check(self, checker: Callable[..., None], *arguments: Any) -> None:
