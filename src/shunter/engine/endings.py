@@ -37,7 +37,7 @@ def _end(round: Round, job: Job) -> None:
     counts = job.counts()
     if counts[TaskState.FAILED]:
         event, reason = JobEvent.FAILED, _failure(round, job, counts)
-    elif counts[TaskState.CANCELLED]:
+    elif counts[TaskState.CANCELLED] or job.state is JobState.STOPPING:
         event, reason = JobEvent.CANCELLED, job.reason or "all of what was left was stopped"
     else:
         event, reason = JobEvent.SUCCEEDED, ""

@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
+from shunter.engine.table import unpack_columns
 from shunter.model.errors import Unavailable
 from shunter.model.jobs import Restart
-from shunter.model.lifecycles import NodeEvent
+from shunter.model.lifecycles import NodeEvent, TaskState
 from shunter.model.messages import Ended, Held, Inventory, Returned, Started
 from tests.unit.engine.stage import Stage, play, spec
 
@@ -248,7 +249,9 @@ def test_a_task_that_wins_the_race_against_its_stop_keeps_its_result() -> None:
         await stage.end(node, order)
         finished = await stage.store.finished_run("default", "job", None)
         assert finished is not None
-        assert finished.state == "succeeded"
+        assert finished.state == "cancelled"  # the job was stopped, whatever became of its tasks
+        [tasks] = await stage.store.finished_tasks(finished.id, 0, 0, 0)
+        assert unpack_columns(1, tasks.body)["state"].tolist() == [TaskState.SUCCEEDED]
 
     play(scene)
 
