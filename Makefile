@@ -59,7 +59,7 @@ sim-ci: setup ## the same, bounded
 	$(BIN)/python -m shunter.simulation --seeds 0-500 --jobs 2
 
 crash: setup ## kill real managers, workers and keepers under load
-	$(PYTEST) tests/e2e -m slow
+	$(PYTEST) tests/e2e -m crash -n 2
 
 setup-bench: setup ## add the benchmarks' peers to .venv
 	@sh scripts/setup.sh bench

@@ -60,11 +60,11 @@ class Worker:
 
 
 class RemoteCluster:
-    def __init__(self, make_home: Callable[[], Cluster], timeout: str) -> None:
-        """`timeout` is how long a node may be silent before it is down."""
+    def __init__(self, make_home: Callable[[], Cluster], timeout: str, limits: str = "") -> None:
+        """`timeout` is how long a node may be silent before it is down; `limits` is a table for config.toml."""
         self._make_home = make_home
         self.manager = make_home()
-        (self.manager.home / "config.toml").write_text(CONFIG.format(timeout=timeout))
+        (self.manager.home / "config.toml").write_text(CONFIG.format(timeout=timeout) + limits)
         self.workers: dict[str, Worker] = {}
 
     def start_manager(self) -> None:

@@ -1,0 +1,71 @@
+"""What must hold after the crashes, by what the cluster recorded and by what the tasks themselves wrote."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from shunter import Client
+from shunter.model.views import EventView
+from tests.e2e.cluster import Cluster, eventually
+from tests.e2e.crash_load import Acknowledged, Line
+
+SETTLE_MAX_S = 120.0
+ENDS = {"tasks.succeeded": "succeeded", "tasks.failed": "failed", "tasks.cancelled": "cancelled"}
+
+
+def expect_all_ended(client: Client, acknowledged: list[Acknowledged]) -> None:
+    """Every acknowledged job has ended, each task of it as its nature is: crashes change no outcome."""
+    for each in acknowledged:
+        job = client.job(f"id:{each.id}").wait(SETTLE_MAX_S)
+        tasks = list(job.tasks())
+        assert job.name == each.name
+        assert {task.state for task in tasks} <= {"succeeded", "failed", "cancelled"}
+        if each.states is not None:
+            ends = [(task.index, task.state, task.reason) for task in tasks]
+            assert [task.state for task in tasks] == each.states, (each, ends)
+
+
+def expect_no_job_twice(client: Client, acknowledged: list[Acknowledged]) -> None:
+    """A submit whose answer was lost in a crash was repeated: it must not have made a second job."""
+    listed = [job.view.id for job in client.jobs()]
+    assert sorted(listed) == sorted(each.id for each in acknowledged)
+
+
+def expect_every_end_once(client: Client, acknowledged: list[Acknowledged]) -> None:
+    """The engine's record, event by event: one end for each task, and never a success beside another end."""
+    ends: Counter[tuple[str, int]] = Counter()
+    for event in client.events(namespace="*"):
+        if event.type in ENDS:
+            ends.update((str(event.job), index) for index in indexes(event))
+    repeated = [task for task, times in ends.items() if times != 1]
+    assert not repeated, f"recorded more than once: {repeated[:20]}"
+    for each in acknowledged:
+        count = client.job(f"id:{each.id}").view.count
+        assert all(ends[each.name, index] == 1 for index in range(count)), each
+
+
+def expect_successes_really_ran(client: Client, acknowledged: list[Acknowledged], lines: set[Line]) -> None:
+    """For every success that was recorded, that very attempt wrote its line."""
+    for each in acknowledged:
+        for task in client.job(f"id:{each.id}").tasks(states=["succeeded"]):
+            assert Line(each.name, task.index, task.attempt) in lines, task
+
+
+def expect_nothing_reserved(cluster: Cluster) -> None:
+    """All reservations are returned; a node that is still being looked for gets the time to come back."""
+
+    def look() -> bool:
+        nodes = cluster.items("nodes")
+        return all(node["state"] == "ready" and node["tasks"] == 0 and not reserved(node) for node in nodes)
+
+    eventually(look, f"nothing is reserved: {cluster.items('nodes')}")
+
+
+def reserved(node: dict[str, dict[str, str]]) -> dict[str, str]:
+    return {resource: amount for resource, amount in node["reserved"].items() if amount != "0"}
+
+
+def indexes(event: EventView) -> Iterator[int]:
+    first, _, last = str(event.tasks).partition("-")
+    yield from range(int(first), int(last or first) + 1)

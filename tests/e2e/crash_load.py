@@ -1,0 +1,132 @@
+"""Work for a cluster that is being killed: many kinds of jobs, each with an end that does not depend on crashes.
+
+Every attempt writes a line to a ledger, so that what the cluster says about it can be held against what happened.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shunter import Client
+from tests.e2e.manifests import shell
+
+PATIENCE_S = 120.0
+UNFINISHED_TASKS_MAX = 300  # so that what is left at the end takes a bounded time
+PAUSE_S = 0.2
+SOON = {"policy": "on-failure", "delay": "20ms", "delay_max": "100ms"}
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """A job that the cluster has taken, and the state in which each task of it must end; None: it was stopped, and
+    may have ended in any."""
+
+    id: int
+    name: str
+    states: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one attempt wrote when it was about to end."""
+
+    job: str
+    index: int
+    attempt: int
+
+
+class Load:
+    """Submits until it is told to stop, in a thread of its own, as a patient client."""
+
+    def __init__(self, connect: Callable[[], Client], folder: Path, seed: int) -> None:
+        self.acknowledged: list[Acknowledged] = []
+        self.failure: BaseException | None = None
+        self._connect = connect
+        self._ledger = folder / "ledger"
+        self._ledger.touch()
+        self._random = random.Random(seed)
+        self._serial = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive(), "the load does not end"
+        if self.failure is not None:
+            raise self.failure
+
+    def lines(self) -> set[Line]:
+        rows = (row.split() for row in self._ledger.read_text().splitlines())
+        return {Line(job, int(index), int(attempt)) for job, index, attempt in rows}
+
+    def _run(self) -> None:
+        kinds = (self._array, self._singles, self._retried, self._failing, self._long, self._stopped)
+        try:
+            with self._connect() as client:
+                while not self._stop.wait(PAUSE_S):
+                    if sum(client.cluster().tasks.values()) < UNFINISHED_TASKS_MAX:
+                        self._random.choice(kinds)(client)
+        except BaseException as error:
+            self.failure = error
+
+    # ---- kinds of jobs ----
+
+    def _array(self, client: Client) -> None:
+        """Short tasks, which travel as ranges."""
+        count = self._random.randint(20, 120)
+        self._submit(client, "array", "", count, ["succeeded"] * count)
+
+    def _singles(self, client: Client) -> None:
+        """Many jobs of one task, in one request."""
+        names = [self._name("single") for _ in range(self._random.randint(10, 40))]
+        taken = client.submit_many([self._document(name, "") for name in names])
+        assert [each.name for each in taken] == names
+        self.acknowledged += [Acknowledged(each.id, each.name, ["succeeded"]) for each in taken]
+
+    def _retried(self, client: Client) -> None:
+        """The first two attempts fail by themselves; attempts that a crash ended do not count."""
+        count = self._random.randint(2, 8)
+        script = 'mkdir -p "tries/$SHUNTER_JOB"; echo x >> "tries/$SHUNTER_JOB/$SHUNTER_TASK_INDEX"; '
+        script += 'test "$(wc -l < "tries/$SHUNTER_JOB/$SHUNTER_TASK_INDEX")" -gt 2'
+        self._submit(client, "retried", script, count, ["succeeded"] * count, restart={**SOON, "max": 2})
+
+    def _failing(self, client: Client) -> None:
+        """Every third task fails, again and again, until it has no attempt left."""
+        count = self._random.randint(3, 12)
+        states = ["failed" if index % 3 == 0 else "succeeded" for index in range(count)]
+        script = "test $((SHUNTER_TASK_INDEX % 3)) -ne 0"
+        self._submit(client, "failing", script, count, states, restart={**SOON, "max": 1})
+
+    def _long(self, client: Client) -> None:
+        """Tasks that are likely to see a crash."""
+        self._submit(client, "long", f"sleep {self._random.uniform(0.5, 2.5):.2f}", 2, ["succeeded"] * 2)
+
+    def _stopped(self, client: Client) -> None:
+        """Stopped by its user, somewhere in its life."""
+        job = client.submit(self._document(self._name("stopped"), "sleep 0.3", count=10))
+        self.acknowledged.append(Acknowledged(job.view.id, job.name, None))
+        self._stop.wait(self._random.uniform(0, 0.5))
+        job.stop(now=self._random.random() < 0.5)
+
+    def _submit(self, client: Client, kind: str, script: str, count: int, states: list[str], **spec: Any) -> None:
+        job = client.submit(self._document(self._name(kind), script, count=count, **spec))
+        self.acknowledged.append(Acknowledged(job.view.id, job.name, states))
+
+    def _document(self, name: str, script: str, **spec: Any) -> dict[str, Any]:
+        """The script, between its line in the ledger and its exit code."""
+        line = f'echo "$SHUNTER_JOB $SHUNTER_TASK_INDEX $SHUNTER_ATTEMPT" >> {self._ledger}'
+        folder = str(self._ledger.parent)
+        return shell(name, f"{script or ':'}; code=$?; {line}; exit $code", dir=folder, **spec)
+
+    def _name(self, kind: str) -> str:
+        self._serial += 1
+        return f"{kind}-{self._serial}"
