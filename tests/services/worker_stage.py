@@ -181,7 +181,9 @@ def marked_pids(home: Path) -> list[int]:
 
 
 def groups_left(home: Path) -> list[Path]:
-    return list(Path("/sys/fs/cgroup").rglob(tree_name(home)))
+    """Walked, not globbed: groups of other tests come and go meanwhile, and a walk passes over what has gone."""
+    wanted = tree_name(home)
+    return [Path(folder) / wanted for folder, names, _ in os.walk("/sys/fs/cgroup") if wanted in names]
 
 
 def kill_marked(home: Path) -> dict[int, bytes]:
