@@ -20,6 +20,8 @@ log = Log(__name__)
 
 V1_CONTROLLERS = ("cpu", "cpuacct", "memory", "freezer")
 V2_CONTROLLERS = ("cpu", "memory")
+SHARES_PER_CORE, SHARES_MAX = 1024, 262_144  # version 1
+WEIGHT_PER_CORE, WEIGHT_MAX = 100, 10_000  # version 2
 CLEAR_ROUNDS_MAX = 100
 CLEAR_EVERY_S = 0.02
 
@@ -99,7 +101,17 @@ def _prepare_v1(mounts: dict[str, tuple[str, str]], own: dict[str, str], name: s
             folder = _inside(mounts[controller], own[controller]) / name
             if _make(folder):
                 groups[controller] = str(folder)
+    if "cpu" in groups:
+        _weigh(Path(groups["cpu"]) / "cpu.shares", SHARES_PER_CORE, SHARES_MAX)
     return groups if "freezer" in groups and ("cpu" in groups or "memory" in groups) else {}
+
+
+def _weigh(file: Path, per_core: int, most: int) -> None:
+    """All tasks together would else weigh as much against the rest of the machine as one ordinary process."""
+    try:
+        file.write_text(str(min(per_core * (os.cpu_count() or 1), most)))
+    except OSError as error:
+        log.warning("cgroup.not_weighed", file=file, error=error)
 
 
 def _prepare_v2(mounts: dict[str, tuple[str, str]], own: dict[str, str], name: str) -> str | None:
@@ -119,6 +131,7 @@ def _prepare_v2(mounts: dict[str, tuple[str, str]], own: dict[str, str], name: s
             if not _enable(folder, enable):
                 (folder / "cgroup.procs").write_text(str(os.getpid()))
                 return None
+        _weigh(folder / name / "cpu.weight", WEIGHT_PER_CORE, WEIGHT_MAX)
         return str(folder / name) if _enable(folder / name, enable) else None
     except OSError:
         return None

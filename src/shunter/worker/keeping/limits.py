@@ -28,7 +28,10 @@ class Limits:
         self._killed_before = 0
 
     def enter(self) -> None:
-        """Make the lane's groups and move into them. Raises OSError."""
+        """Make the lane's groups and move into them. Raises OSError. Real-time scheduling is left before: the cpu group
+        would not take it, and tasks should not inherit it."""
+        if os.sched_getscheduler(0) in (os.SCHED_FIFO, os.SCHED_RR):
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         for folder in self._folders.values():
             os.makedirs(folder, exist_ok=True)
             _write(f"{folder}/cgroup.procs", str(os.getpid()))
