@@ -13,7 +13,7 @@ from shunter.app.options import LISTEN_DEFAULT, SIMULATED_NODES_MAX, UpOptions, 
 from shunter.engine.engine import Engine
 from shunter.gateway.tokens import ensure_token
 from shunter.log import Log
-from shunter.model.errors import Conflict, Invalid, Problem
+from shunter.model.errors import Conflict, Invalid, Problem, Unavailable
 from shunter.model.lifecycles import TaskState
 from shunter.model.messages import Shutdown
 from shunter.ports.clock import Clock
@@ -128,7 +128,11 @@ async def _until_quiet(engine: Engine) -> None:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + STOP_MAX_S
     while loop.time() < deadline:
-        await engine.committed()
+        try:
+            await engine.committed()
+        except Unavailable as error:
+            log.warning("stop.blind", error=error)  # the store cannot be written: nothing more will become known
+            return
         counts = engine.state.task_counts
         if not any(counts[state] for state in (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.STOPPING)):
             return

@@ -73,6 +73,7 @@ class Engine:
         self._in_flight: asyncio.Future[None] | None = None
         self._is_stopping = False
         self._is_paused = False
+        self._lost_because = ""  # why memory cannot be believed, from a failed commit until the state is loaded again
         self._has_backlog = True
         self._recall_at_ms = 0
         self._housekeeping_at_ms = 0
@@ -86,6 +87,7 @@ class Engine:
         """Lead: take a new epoch and the last committed state."""
         self.epoch = await self._store.begin_epoch()
         self.state, self._timers = await recover(self._store)
+        self._lost_because = ""
         self._wake.set()
         log.info("engine.started", epoch=self.epoch, version=self.state.version, jobs=len(self.state.jobs))
 
@@ -99,29 +101,39 @@ class Engine:
             try:
                 await self._round()
             except Fenced:
-                self._refuse_all(Unavailable("this manager does not lead any more; try again"))
+                self._lost_because = "this manager does not lead any more"
+                self._refuse_all(Unavailable(f"{self._lost_because}; try again"))
                 raise
+            except ShunterError as error:
+                log.error("round.failed", epoch=self.epoch, error=error)
+                await self._reload(error.detail)
             except Exception as error:
                 log.exception("round.failed", epoch=self.epoch, error=error)
-                await self._reload()
+                await self._reload(repr(error))
 
     async def stop(self) -> None:
         """End after the round in hand, with a snapshot, so that the next start is quick."""
         self._is_stopping = True
         self._wake.set()
-        await self.committed()
+        await self._landed()
         self._refuse_all(Unavailable("the manager is stopping; try again"))
         self.feed.end()
         if self._snapshotting:
             await self._snapshotting
-        await self._store.save_snapshot(self.epoch, make_snapshot(self.state))
+        await self._save_snapshot(self.epoch)
 
     def pause_placing(self) -> None:
         """Place nothing any more: the cluster is about to stop, and what is queued stays queued."""
         self._is_paused = True
 
     async def committed(self) -> None:
-        """Until no commit is in flight: what is read then is committed."""
+        """Until no commit is in flight: what is read then is committed. Raises Unavailable while there is no state."""
+        await self._landed()
+        if self._lost_because:
+            raise Unavailable(f"{self._lost_because}; try again")
+
+    async def _landed(self) -> None:
+        """Until no commit is in flight, however it ended."""
         while self._in_flight is not None:
             await asyncio.shield(self._in_flight)
 
@@ -165,8 +177,8 @@ class Engine:
 
     async def _ask(self, decide: Callable[[Round], T]) -> T:
         """Into the inbox, bounded; returns after the commit of the round that decides."""
-        if self._is_stopping:
-            raise Unavailable("the manager is stopping; try again")
+        if self._is_stopping or self._lost_because:
+            raise Unavailable(f"{self._lost_because or 'the manager is stopping'}; nothing was taken, try again")
         if len(self._inbox) >= self.settings.inbox_max:
             raise Busy(f"{len(self._inbox)} requests wait already (inbox_max {self.settings.inbox_max})")
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
@@ -274,8 +286,10 @@ class Engine:
         if names:
             self._tell(partial(_drop_names, names=names, ids={name.id for name in purged.finished}))
 
-    async def _reload(self) -> None:
+    async def _reload(self, reason: str) -> None:
         """Memory may be ahead of the store: drop it and take what is committed, under a new epoch."""
+        self._lost_because = reason
+        self._refuse_all(Unavailable(f"{reason}; try again"))
         delay_s = 0.05
         while not self._is_stopping:
             try:
