@@ -185,7 +185,7 @@ class Ledger:
         require(states <= TASK.ends, f"job {change.job} ended while tasks are {sorted(states)}")
         if TaskState.FAILED in states:
             expected = JobEvent.FAILED
-        elif TaskState.CANCELLED in states:
+        elif TaskState.CANCELLED in states or job.stop_was_asked:
             expected = JobEvent.CANCELLED
         else:
             expected = JobEvent.SUCCEEDED

@@ -59,7 +59,7 @@ def draw_scenario(chance: random.Random) -> Scenario:
         submits=submits,
         stops=chance.randint(0, 8),
         labels=chance.randint(0, 4),
-        fault_rate=chance.choice((0.0, 0.1, 0.3, 1.0, 2.0)),
+        fault_rate=chance.choice((0.0, 0.1, 0.3, 0.3, 1.0, 1.0, 2.0, 4.0)),
         extra=[_draw_hello(chance, f"extra-{number}", number) for number in range(chance.randint(0, 3))],
     )
 
@@ -112,7 +112,7 @@ def _draw_submits(chance: random.Random, trouble_s: float) -> Iterator[Submit]:
     for number in range(chance.randint(1, 12)):
         specs = [_draw_job(chance) for _ in range(chance.choice((1, 1, 1, 2, 15)))]
         key = f"key-{number}" if chance.random() < 0.8 else None
-        submit = Submit(chance.uniform(0, trouble_s), chance.choice(("ada", "bob")), key, specs)
+        submit = Submit(chance.uniform(0, 0.6 * trouble_s), chance.choice(("ada", "bob")), key, specs)
         yield submit
         if key is not None and chance.random() < 0.4:
             yield Submit(submit.at_s + chance.uniform(0, 10), submit.user, key, specs)
