@@ -197,8 +197,13 @@ def kill_marked(home: Path) -> dict[int, bytes]:
 async def gone(pid: int) -> None:
     """Until a process is not there any longer, or only as a zombie."""
     async with asyncio.timeout(PATIENCE_S):
-        while _read(pid, "environ"):
+        while is_running(pid):
             await asyncio.sleep(0.005)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process is there, and not only as a zombie."""
+    return bool(_read(pid, "environ"))
 
 
 def _parent(pid: int) -> int:

@@ -133,9 +133,8 @@ class Assignments:
         self._outbox.add_keeper_report(keeper, report)
         self._go_on(keeper, now)
 
-    def keeper_gone(self, keeper: Keeper, reason: str) -> None:
+    def keeper_buried(self, keeper: Keeper, reason: str) -> None:
         """Whatever it had is lost; what it reported before stays reported."""
-        self.lanes.remove(keeper)
         for span in keeper.spans:
             self._ledger.remove(span)
             self._outbox.add_lost(Lost(*span.key, span.order.attempt, span.first, span.last, reason))

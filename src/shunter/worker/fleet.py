@@ -28,7 +28,13 @@ class FleetOwner(Protocol):
 
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None: ...
 
-    def keeper_gone(self, keeper: Keeper, reason: str) -> None: ...
+    def keeper_gone(self, keeper: Keeper) -> None:
+        """It takes nothing more. What it had is not lost yet: a task may outlive its keeper for a moment."""
+        ...
+
+    def keeper_buried(self, keeper: Keeper, reason: str) -> None:
+        """Nothing of it runs any more: what it had is lost."""
+        ...
 
     def dispatch_all(self) -> None: ...
 
@@ -77,10 +83,10 @@ class Fleet:
             self._spawn(self._start_keeper())
 
     async def idle(self, timeout_s: float) -> None:
-        """Until no keeper has anything to run, or the time has passed."""
+        """Until no keeper has anything to run and none is left to bury, or the time has passed."""
         try:
             async with asyncio.timeout(timeout_s):
-                while any(keeper.held for keeper in self.keepers):
+                while self._cleaning or any(keeper.held for keeper in self.keepers):
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
@@ -128,10 +134,10 @@ class Fleet:
         if not expected:
             words = self._house.last_words(keeper.number)
             log.warning("keeper.died", keeper=keeper.number, pid=keeper.pid, tasks=keeper.held, last_words=words)
-        self._owner.keeper_gone(keeper, f"its keeper (process {keeper.pid}) died")
+        self._owner.keeper_gone(keeper)
         cleaning = self._spawn(self._clean_up(keeper))
         self._cleaning.add(cleaning)
-        cleaning.add_done_callback(self._cleaning.discard)
+        cleaning.add_done_callback(self._cleaned_up)
         self._changed.set()
 
     # ---- inside ----
@@ -194,9 +200,17 @@ class Fleet:
         if not keeper.ending:
             keeper.kill()
         await keeper.dead()
-        await self._house.bury(keeper.number)
+        try:
+            await self._house.bury(keeper.number)
+        except OSError as error:
+            log.warning("keeper.unburied", keeper=keeper.number, error=error)
+        self._owner.keeper_buried(keeper, f"its keeper (process {keeper.pid}) died")
         if not self._ending:
             self.want(self._settings.warm_keepers - len(self.keepers))
+
+    def _cleaned_up(self, cleaning: asyncio.Task[None]) -> None:
+        self._cleaning.discard(cleaning)
+        self._changed.set()
 
     async def _tidy(self) -> None:
         """Retire keepers that were idle for long; delete old logs."""

@@ -169,8 +169,11 @@ class Worker:
     def keeper_reported(self, keeper: Keeper, report: KeeperReport) -> None:
         self._assignments.keeper_reported(keeper, report, self._clock.now())
 
-    def keeper_gone(self, keeper: Keeper, reason: str) -> None:
-        self._assignments.keeper_gone(keeper, reason)
+    def keeper_gone(self, keeper: Keeper) -> None:
+        self._assignments.lanes.remove(keeper)
+
+    def keeper_buried(self, keeper: Keeper, reason: str) -> None:
+        self._assignments.keeper_buried(keeper, reason)
 
     def dispatch_all(self) -> None:
         self._assignments.lanes.dispatch_all()
