@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from types import FrameType, TracebackType
 
 from shunter.model.errors import ShunterError
@@ -13,21 +14,34 @@ from shunter.sdk.client import Job
 
 class StopOnInterrupt:
     """While it is entered, interrupts stop the job that `watch` was told of. The command goes on following it, so that
-    the last output is seen and the exit code is the task's."""
+    the last output is seen and the exit code is the task's.
+
+    A thread does the stopping, woken through a pipe by the interpreter itself: the main thread may be on its way into a
+    wait for the cluster when the signal comes, and would then not notice before the cluster says something.
+    """
 
     def __init__(self) -> None:
         self.interrupts = 0
+        self._heard = 0  # by the main thread
         self._job: Job | None = None
         self._before: signal.Handlers | object = signal.SIG_DFL
+        self._wakes_before = -1
+        self._reading = self._writing = -1
 
     def __enter__(self) -> StopOnInterrupt:
+        self._reading, self._writing = os.pipe()
+        os.set_blocking(self._writing, False)
+        threading.Thread(target=self._attend, daemon=True).start()
         self._before = signal.signal(signal.SIGINT, self._interrupted)
+        self._wakes_before = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        signal.set_wakeup_fd(self._wakes_before)
         signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]
+        os.close(self._writing)  # which ends the thread
 
     def watch(self, job: Job) -> None:
         self._job = job
@@ -35,14 +49,19 @@ class StopOnInterrupt:
             self._stop()
 
     def _interrupted(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
-        self.interrupts += 1
-        if self.interrupts > 2 or (self._job is None and self.interrupts > 1):
+        self._heard += 1
+        if self._heard > 2 or (self._job is None and self._heard > 1):
             raise KeyboardInterrupt
-        self._stop()
+
+    def _attend(self) -> None:
+        while signals := os.read(self._reading, 1):
+            if signals[0] == signal.SIGINT:
+                self.interrupts += 1
+                self._stop()
+        os.close(self._reading)
 
     def _stop(self) -> None:
-        """Runs inside the interrupted call: it uses a connection of its own, and no buffered stream."""
-        if self._job is None:
+        if self._job is None or self.interrupts > 2:
             return
         now = self.interrupts > 1
         _say(f"ending {self._job.name} at once" if now else f"ending {self._job.name}; again: at once")
@@ -53,4 +72,5 @@ class StopOnInterrupt:
 
 
 def _say(text: str) -> None:
+    """Past the buffered streams, which belong to the main thread."""
     os.write(sys.stderr.fileno(), f"\nshunter: {text}\n".encode())

@@ -12,10 +12,14 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from shunter.cli.commands import ENTRIES, build
 from shunter.cli.completion import complete_jobs, complete_nodes
+from shunter.cli.interrupts import StopOnInterrupt
+from shunter.model.views import JobView
+from shunter.sdk.client import Job, connect
 
 from ..sdk.scripted_server import Asked, answer, chunks, job_document, lines, whole
 from .conftest import Cluster, Reply, Shunter, page
@@ -155,6 +159,31 @@ def test_an_interrupt_ends_the_job_gracefully_and_a_second_one_at_once(cluster: 
         assert at_once.wait(30)
         assert process.wait(30) == 137
         assert "ending echo-1; again: at once" in process.stderr.read()
+
+
+def test_an_interrupt_is_heard_while_the_main_thread_waits_and_does_not_notice(cluster: Cluster) -> None:
+    """A signal that comes right before a wait does not end the wait; one that another thread gets does not either, and
+    that can be brought about at will."""
+    stopped = threading.Event()
+
+    def stop(_: Asked) -> Reply:
+        stopped.set()
+        return whole(204, b"")
+
+    cluster.answers["DELETE /jobs/id:7"] = stop
+    reading, writing = os.pipe()
+
+    def interrupt() -> None:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        os.write(writing, b"y" if stopped.wait(5) else b"n")
+
+    with connect() as client, StopOnInterrupt() as interrupts:
+        interrupts.watch(Job(client, msgspec.convert(job_document("echo-1"), JobView)))
+        threading.Thread(target=interrupt).start()
+        assert os.read(reading, 1) == b"y"  # where the main thread waits
+        assert interrupts.interrupts == 1
+    os.close(reading)
+    os.close(writing)
 
 
 def test_a_reader_that_has_seen_enough_ends_the_job_and_the_command_silently(cluster: Cluster) -> None:
