@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -174,6 +175,7 @@ def test_an_interrupt_is_heard_while_the_main_thread_waits_and_does_not_notice(c
     reading, writing = os.pipe()
 
     def interrupt() -> None:
+        time.sleep(0.2)  # the main thread tells nobody that it waits
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)
         os.write(writing, b"y" if stopped.wait(5) else b"n")
 
