@@ -106,9 +106,12 @@ class Starter:
     def _start_limited(self, spec: Spec, environment: Environment) -> int:
         # In want of memory the kernel shall end the task, not the keeper: the task inherits a raised score.
         os.pwrite(self._oom_fd, self._oom_raised, 0)
+        usual = _limit_files(spec.disk_bytes) if spec.disk_bytes else None
         try:
             pid = os.posix_spawn(self._path, spec.argv, environment, setsid=True)
         finally:
+            if usual is not None:
+                _limit_files(usual)
             os.pwrite(self._oom_fd, self._oom_usual, 0)
         if spec.disk_bytes or not self._limits.limits_memory:
             self._set_rlimits(pid, spec)
@@ -124,6 +127,17 @@ class Starter:
                 resource.prlimit(pid, resource.RLIMIT_AS, (spec.memory_bytes, spec.memory_bytes))
         except OSError:
             pass  # it has ended already, or runs as another user
+
+
+def _limit_files(size_bytes: int) -> int:
+    """Set this process's own limit for files, because what a task does first would be over before the task itself
+    could be limited; returns the limit before. Only the soft one moves, so that there is a way back."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    wanted = size_bytes if hard == resource.RLIM_INFINITY else min(size_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (wanted, hard))
+    return soft
 
 
 def why_not_started(work: Work, error: Exception) -> tuple[int, str]:
