@@ -51,9 +51,10 @@ def _check_all_ended(world: World) -> None:
         job = ledger.jobs[job_id]
         states = [task.state.word for task in job.tasks() if task.state not in (TaskState.SUCCEEDED, TaskState.FAILED)]
         assert leader is not None
-        live = leader.engine.state.jobs[job_id]
-        reasons = explain(live.groups[0].task_class.task_class, leader.engine.state.nodes.view)
-        require(False, f"job {job_id} ({name}) has not ended: {states[:5]}; {[reason.text for reason in reasons]}")
+        nodes = leader.engine.state.nodes.view
+        waiting = [group for group in leader.engine.state.jobs[job_id].groups if group.ready]
+        reasons = [reason.text for group in waiting for reason in explain(group.task_class.task_class, nodes)]
+        require(False, f"job {job_id} ({name}) has not ended: {states[:5]}; {reasons}")
 
 
 def _check_machines(world: World) -> None:

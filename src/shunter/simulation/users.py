@@ -42,7 +42,8 @@ class Users:
     async def settle(self) -> None:
         """Let everything end: the first node gets the label that some jobs wait for, and jobs that would run or wait
         for ever are stopped, also those whose answer got lost."""
-        await self._label("node-0", "a")
+        while not await self._label("node-0", "a"):
+            await self._world.clock.sleep(1.0)  # it has not joined yet
         ledger = self._world.checkers.ledger
         for job_id in list(ledger.unfinished.values()):
             job = ledger.jobs[job_id]
@@ -93,11 +94,13 @@ class Users:
         chance = self._world.chance
         await self._label(chance.choice(sorted(self._world.workers)), chance.choice(("a", "b", None)))
 
-    async def _label(self, name: str, value: str | None) -> None:
+    async def _label(self, name: str, value: str | None) -> bool:
         try:
             await self._ask(lambda engine: engine.label_node(name, {"rack": value}))
         except NotFound:
             self._world.trace.note("label.refused", name)
+            return False
+        return True
 
     async def _ask(self, call: Callable[[Engine], Awaitable[T]]) -> T:
         """Until answered. An answer may get lost on its way, and then the question is asked again."""
