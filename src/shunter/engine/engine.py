@@ -187,7 +187,10 @@ class Engine:
         return await reply
 
     def _tell(self, decide: Callable[[Round], None]) -> None:
-        """Into the inbox, always: workers keep what they report until it is acknowledged, and that bounds them."""
+        """Into the inbox without a limit: workers keep what they report until it is acknowledged, and that bounds them.
+        While the state is loaded again nothing is taken: what a worker said before says nothing about the new state."""
+        if self._lost_because:
+            raise Unavailable(f"{self._lost_because}; nothing was taken, try again")
         self._inbox.append(_Command(decide, None))
         self._wake.set()
 
