@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol
 
 from shunter.log import Log
-from shunter.model.errors import Unavailable
+from shunter.model.errors import Rejected, Unavailable
 from shunter.model.messages import (
     Ack,
     Hello,
@@ -94,7 +94,7 @@ class SimulatedWorkers:
         log.info("fleet.reset", reason=reason)
         if self._engine is not None:
             self._by_id.clear()  # until the engine has the inventories, nothing is sent and nothing reported
-            self._spawn(self._join(self._engine))
+            self._spawn(self._join_again(self._engine))
 
     async def read_log(self, node: int, segment: int, record: int, stream: str, offset: int, size_max: int) -> LogData:
         simulated = self._find(node)
@@ -115,20 +115,31 @@ class SimulatedWorkers:
         answers = await engine.hello_many([node.hello for node in self.fleet.nodes])
         for node, answer in zip(self.fleet.nodes, answers, strict=True):
             if isinstance(answer, Refused):
-                raise Unavailable(f"simulated node {node.hello.name} was refused: {answer.reason}")
+                raise Rejected(f"simulated node {node.hello.name} was refused: {answer.reason}")
             node.id, node.epoch = answer.node, answer.epoch
             self._by_id[node.id] = node
         for node in self.fleet.nodes:
             await engine.inventory(node.id, node.take_inventory())
             engine.heartbeat(node.id, node.machine_stats(self._clock.now()))
 
+    async def _join_again(self, engine: EngineDoor) -> None:
+        while True:
+            try:
+                return await self._join(engine)
+            except Unavailable as error:
+                log.warning("fleet.join_failed", error=error)
+                await asyncio.sleep(error.retry_after_s)
+
     def _flush(self, nodes: list[SimulatedNode]) -> None:
         self._spawn(self._report([node for node in nodes if node.id in self._by_id]))
 
     async def _report(self, nodes: list[SimulatedNode]) -> None:
         assert self._engine is not None
-        for node in nodes:
-            await self._engine.report(node.id, node.take_report())
+        try:
+            for node in nodes:
+                await self._engine.report(node.id, node.take_report())
+        except Unavailable as error:  # a reset follows, and the inventories will have it all
+            log.info("fleet.report_refused", error=error)
 
     async def _measure(self, engine: EngineDoor) -> None:
         measured_at = self._clock.now()

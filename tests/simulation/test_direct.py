@@ -1,0 +1,167 @@
+"""A simulated fleet right behind the real engine: what `shunter up --simulate-nodes` runs, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+
+from shunter.adapters.memory.store import MemoryStore
+from shunter.engine.engine import Engine
+from shunter.engine.settings import EngineSettings
+from shunter.model.errors import StoreFailed, Unavailable
+from shunter.model.jobs import GroupSpec, JobSpec, TaskSpec
+from shunter.model.messages import Shutdown
+from shunter.planning.planner import build_policy
+from shunter.ports.store import Commit
+from shunter.simulation.direct import SimulatedWorkers
+from shunter.simulation.fleet import simulated_hellos
+from shunter.simulation.loop import VirtualClock, run_virtual
+
+NODES = 20
+
+
+class FailingStore(MemoryStore):
+    """Fails one commit when told to."""
+
+    fails_next = False
+
+    async def commit(self, commit: Commit) -> None:
+        if self.fails_next:
+            self.fails_next = False
+            raise StoreFailed("told to fail")
+        await super().commit(commit)
+
+
+class Cluster:
+    def __init__(self, store: FailingStore) -> None:
+        self.store = store
+        self.clock = VirtualClock()
+        self.workers = SimulatedWorkers(self.clock, random.Random(1))
+        policy = build_policy("spread")
+        self.engine = Engine(
+            store=store, workers=self.workers, policy=policy, clock=self.clock, random=random.Random(2),
+            settings=EngineSettings(),
+        )  # fmt: skip
+
+    async def start(self) -> None:
+        await self.engine.start()
+        self._running = asyncio.create_task(self.engine.run())
+        await self.workers.start(self.engine, simulated_hellos(NODES, cpus=2))
+
+    async def submit(self, count: int, *command: str, **env: str) -> int:
+        task = TaskSpec(command, env)
+        spec = JobSpec("default", "", (GroupSpec("main", count, task, {"cpu": 1000}),))
+        return (await self.engine.submit([spec], "test"))[0].job_id
+
+    async def ended(self, job_id: int) -> str:
+        """The state in which a job ended, as history has it."""
+        while job_id in self.engine.state.jobs:
+            await self.clock.sleep(0.5)
+        finished = await self.store.finished_job(job_id)
+        assert finished is not None
+        return finished.state
+
+
+def in_cluster(story: Callable[[Cluster], Coroutine[Any, Any, None]], store: FailingStore | None = None) -> None:
+    async def main(_chance: random.Random) -> None:
+        cluster = Cluster(store or FailingStore())
+        await cluster.start()
+        await story(cluster)
+        await cluster.workers.stop()
+        await cluster.engine.stop()
+
+    run_virtual(main, seed=0)
+
+
+def test_an_array_runs_in_simulated_time() -> None:
+    async def story(cluster: Cluster) -> None:
+        began_s = cluster.clock.now()
+        job = await cluster.submit(400, "sleep", "3")
+        assert await cluster.ended(job) == "succeeded"
+        elapsed_s = cluster.clock.now() - began_s
+        assert 30 <= elapsed_s <= 33, "400 tasks of 3 s in 40 lanes"
+
+    in_cluster(story)
+
+
+def test_exit_codes_come_from_the_command() -> None:
+    async def story(cluster: Cluster) -> None:
+        assert await cluster.ended(await cluster.submit(3, "false")) == "failed"
+        assert await cluster.ended(await cluster.submit(3, "work", SHUNTER_SIM_DURATION="0")) == "succeeded"
+
+    in_cluster(story)
+
+
+def test_a_stopped_job_is_cancelled() -> None:
+    async def story(cluster: Cluster) -> None:
+        job = await cluster.submit(100, "sleep", "1h")
+        await cluster.clock.sleep(2)
+        await cluster.engine.stop_tasks(job, None, now=False)
+        assert await cluster.ended(job) == "cancelled"
+        assert all(node.machine.is_idle() for node in cluster.workers.fleet.nodes)
+
+    in_cluster(story)
+
+
+def test_a_failed_commit_makes_every_node_come_again_and_no_result_is_lost() -> None:
+    async def story(cluster: Cluster) -> None:
+        job = await cluster.submit(200, "sleep", "2")
+        await cluster.clock.sleep(1)
+        epoch = cluster.engine.epoch
+        cluster.store.fails_next = True
+        assert await cluster.ended(job) == "succeeded"
+        assert cluster.engine.epoch == epoch + 1
+        assert all(node.epoch == cluster.engine.epoch for node in cluster.workers.fleet.nodes)
+
+    in_cluster(story)
+
+
+def test_tasks_of_an_earlier_fleet_run_again() -> None:
+    store = FailingStore()
+    jobs: list[int] = []
+
+    async def first(cluster: Cluster) -> None:
+        jobs.append(await cluster.submit(60, "sleep", "5"))
+        await cluster.clock.sleep(2)
+
+    async def second(cluster: Cluster) -> None:
+        assert await cluster.ended(jobs[0]) == "succeeded"
+
+    in_cluster(first, store)
+    in_cluster(second, store)
+
+
+def test_a_shutdown_queues_tasks_again() -> None:
+    async def story(cluster: Cluster) -> None:
+        job = await cluster.submit(10, "sleep", "1h")
+        await cluster.clock.sleep(1)
+        cluster.engine.pause_placing()
+        for node in list(cluster.engine.state.nodes.records):
+            cluster.workers.send(node, Shutdown(stop_tasks=True))
+        await cluster.clock.sleep(1)
+        counts = cluster.engine.state.jobs[job].groups[0].counts
+        assert counts[1] == 10, "all queued"
+
+    in_cluster(story)
+
+
+def test_logs_and_statistics_of_simulated_tasks_can_be_read() -> None:
+    async def story(cluster: Cluster) -> None:
+        job = await cluster.submit(1, "sleep", "5")
+        await cluster.clock.sleep(1)
+        node = next(node for node in cluster.workers.fleet.nodes if node.machine.running)
+        piece = await cluster.workers.read_log(node.id, job, 0, "stdout", 0, 1000)
+        assert node.hello.name.encode() in piece.data
+        assert not piece.eof
+        assert (await cluster.workers.read_log(node.id, job, 0, "stderr", 0, 1000)).data == b""
+        stats = await cluster.workers.read_stats(node.id)
+        assert [(task.job, task.index) for task in stats.tasks] == [(job, 0)]
+        assert stats.machine.cpu_busy == 0.5
+        with pytest.raises(Unavailable):
+            await cluster.workers.read_stats(9999)
+
+    in_cluster(story)
