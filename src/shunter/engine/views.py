@@ -14,6 +14,7 @@ from shunter.model.resources import format_amount
 from shunter.model.views import AttemptView, JobView, NodeView, TaskView, iso
 
 _WORDS = [state.word for state in TaskState]
+_SELF_EVIDENT = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.SUCCEEDED)  # states that have no reason to tell
 
 
 def counts_view(counts: list[int]) -> dict[str, int]:
@@ -78,7 +79,7 @@ def _task_view(
         exit_code=None if exit_code < 0 or is_queued else exit_code,
         started_at=None if is_queued else iso(int(columns["started_ms"][row]) / 1000),
         ended_at=iso(int(columns["ended_ms"][row]) / 1000) if state >= TaskState.SUCCEEDED else None,
-        reason=reasons.get(index),
+        reason=None if state in _SELF_EVIDENT else reasons.get(index),  # that of an earlier attempt is history's
         restarts=int(columns["restarts"][row]),
         lost=int(columns["lost"][row]),
     )
