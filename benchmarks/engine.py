@@ -1,173 +1,229 @@
-"""The engine by itself: durable SQLite, 5,000 simulated nodes whose tasks take no time.
+"""The engine with a simulated fleet of 5,000 nodes and a durable SQLite store: tasks and jobs a second, what a million
+tasks cost, and how long a restart takes. Tasks take no time: what is measured is the engine, its store and the fleet.
 
-Arrays and one-task jobs from submit to the last end; a million tasks submitted, run and restarted with. Every scene
-runs in a process of its own, so that memory is its own. Run: python -m benchmarks.engine
+Every figure is taken in a fresh process. Run: python -m benchmarks.engine
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
+import multiprocessing
 import random
-import subprocess
-import sys
+import shutil
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-
-import psutil
+from typing import Any
 
 from benchmarks.measure import Bar, Report, Sample, read_options
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.adapters.system.clock import SystemClock
 from shunter.adapters.system.garbage import collect_seldom
 from shunter.engine.engine import Engine
+from shunter.engine.settings import EngineSettings
 from shunter.model.jobs import GroupSpec, JobSpec, TaskSpec
-from shunter.planning.planner import POLICY_DEFAULT, build_policy
+from shunter.planning.planner import build_policy
 from shunter.simulation.direct import SimulatedWorkers
 from shunter.simulation.fleet import simulated_hellos
 
-NODES, NODES_SMALL = 5_000, 50
-ARRAYS, ARRAY_TASKS, ARRAY_TASKS_SMALL = 20, 10_000, 100
-JOBS, JOBS_SMALL, JOBS_PER_SUBMIT = 20_000, 200, 1_000
-MILLION, MILLION_SMALL = 1_000_000, 10_000
-FINISHED, FINISHED_SMALL = 10_000, 100
-INSTANT = TaskSpec(("sleep", "0"), env={"SHUNTER_SIM_DURATION": "0"})
+INSTANT = TaskSpec(("work",), {"SHUNTER_SIM_DURATION": "0"})
+NOWHERE = {"unicorns": 1}  # no node has it, so such tasks stay queued
+SUBMIT_JOBS = 1_000  # in one call
 
-FIGURES: dict[str, list[tuple[str, str, Bar]]] = {
-    "arrays": [("20 arrays of 10,000 tasks, placed, started and finished", "tasks/s", Bar(at_least=40_000))],
-    "jobs": [("20,000 one-task jobs", "jobs/s", Bar(at_least=5_000))],
-    "million": [
-        ("a submit of 1,000,000 tasks is acknowledged within", "s", Bar(at_most=0.3)),
-        ("memory that it takes", "MB", Bar(at_most=100)),
-        ("what the store has grown by when all are done", "MB", Bar(at_most=40)),
-    ],
-    "restart": [("restart with 1,000,000 queued and 10,000 finished tasks, until it serves", "s", Bar(at_most=3))],
-}
+NODES_READY_S = Bar(at_most=1.0)
+ARRAY_TASKS_PER_S = Bar(at_least=40_000)
+JOBS_PER_S = Bar(at_least=5_000)
+ACKNOWLEDGED_S = Bar(at_most=0.3)
+MEMORY_MB = Bar(at_most=100)
+STORE_MB = Bar(at_most=40)
+RESTART_S = Bar(at_most=3)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    nodes: int
+    arrays: int
+    array_tasks: int
+    jobs: int
+    large: int  # tasks of the one large array
+    finished: int  # tasks that have ended before a restart
+
+
+FULL = Size(nodes=5_000, arrays=20, array_tasks=10_000, jobs=20_000, large=1_000_000, finished=10_000)
+SMALL = Size(nodes=50, arrays=3, array_tasks=500, jobs=300, large=20_000, finished=100)
+
+Figures = dict[str, float]
 
 
 def main() -> None:
     options = read_options(__doc__)
-    report = Report("engine", options)
-    for scene, figures in FIGURES.items():
-        turns = [run_scene(scene, options.small) for _ in range(options.rounds)]
-        for (what, unit, bar), values in zip(figures, zip(*turns, strict=True), strict=True):
-            report.figure(what, unit, Sample(tuple(values)), bar)
+    report, size = Report("engine", options), SMALL if options.small else FULL
+    arrays = repeat(run_arrays, size, options.rounds)
+    report.figure(f"{size.nodes:,} nodes join and are ready", "s", arrays["ready_s"], NODES_READY_S)
+    what = f"{size.arrays} arrays of {size.array_tasks:,} tasks"
+    report.figure(f"{what}, all alike", "tasks/s", arrays["tasks_per_s"], ARRAY_TASKS_PER_S)
+    classes = repeat(run_classes, size, options.rounds)
+    report.figure(f"{what}, each of another class", "tasks/s", classes["tasks_per_s"], ARRAY_TASKS_PER_S)
+    jobs = repeat(run_jobs, size, options.rounds)
+    report.figure(f"{size.jobs:,} one-task jobs, submit to all ended", "jobs/s", jobs["jobs_per_s"], JOBS_PER_S)
+    large, what = repeat(run_large, size, options.rounds), f"array of {size.large:,} tasks"
+    report.figure(f"{what}: acknowledged", "s", large["acknowledged_s"], ACKNOWLEDGED_S)
+    report.figure(f"{what}: growth of memory when acknowledged", "MB", large["acknowledged_mb"], MEMORY_MB)
+    report.figure(f"{what}: growth of memory while it runs, fleet included", "MB", large["running_mb"], MEMORY_MB)
+    report.figure(f"{what}: tasks a second", "tasks/s", large["tasks_per_s"])
+    report.figure(f"{what}: growth of the store when all are done", "MB", large["store_mb"], STORE_MB)
+    restart = repeat(run_restart, size, options.rounds)
+    what = f"restart with {size.large:,} tasks queued and {size.finished:,} finished"
+    report.figure(f"{what}, until a submit is answered", "s", restart["restart_s"], RESTART_S)
 
 
-def run_scene(scene: str, small: bool) -> list[float]:
-    command = [sys.executable, "-m", "benchmarks.engine", "--scene", scene, "small" if small else "full"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return [float(word) for word in done.stdout.split()]
+def repeat(run: Callable[[Size, Path], Coroutine[Any, Any, Figures]], size: Size, rounds: int) -> Mapping[str, Sample]:
+    """Each round in a process and a folder of its own, so that no round finds warm memory."""
+    found: dict[str, list[float]] = {}
+    context = multiprocessing.get_context("spawn")
+    for _ in range(rounds):
+        folder = Path(tempfile.mkdtemp(prefix="shunter-bench-"))
+        try:
+            with ProcessPoolExecutor(1, mp_context=context) as pool:
+                for name, value in pool.submit(run_alone, run, size, folder).result().items():
+                    found.setdefault(name, []).append(value)
+        finally:
+            shutil.rmtree(folder)
+    return {name: Sample(tuple(values)) for name, values in found.items()}
 
 
-async def play(scene: str, small: bool) -> list[float]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "store.db"
-        nodes = NODES_SMALL if small else NODES
-        if scene == "arrays":
-            return [await arrays(path, nodes, ARRAY_TASKS_SMALL if small else ARRAY_TASKS)]
-        if scene == "jobs":
-            return [await jobs(path, nodes, JOBS_SMALL if small else JOBS)]
-        if scene == "million":
-            return await million(path, nodes, MILLION_SMALL if small else MILLION)
-        return [await restart(path, MILLION_SMALL if small else MILLION, FINISHED_SMALL if small else FINISHED)]
+def run_alone(run: Callable[[Size, Path], Coroutine[Any, Any, Figures]], size: Size, folder: Path) -> Figures:
+    return asyncio.run(run(size, folder))
 
 
-async def arrays(path: Path, nodes: int, tasks: int) -> float:
-    async with engine_on(path, nodes) as engine:
-        begun = time.perf_counter()
-        for number in range(ARRAYS):
-            await engine.submit([spec(f"array-{number}", tasks)], "bench")
-        await until_done(engine)
-        return ARRAYS * tasks / (time.perf_counter() - begun)
+@dataclass(slots=True)
+class Cluster:
+    engine: Engine
+    store: SqliteStore
+    ready_s: float = 0.0
+    peak_mb: float = field(default_factory=lambda: memory_mb())
 
+    async def submit(self, specs: list[JobSpec]) -> None:
+        for start in range(0, len(specs), SUBMIT_JOBS):
+            await self.engine.submit(specs[start : start + SUBMIT_JOBS], "benchmark")
 
-async def jobs(path: Path, nodes: int, count: int) -> float:
-    async with engine_on(path, nodes) as engine:
-        begun = time.perf_counter()
-        for first in range(0, count, JOBS_PER_SUBMIT):
-            numbers = range(first, min(first + JOBS_PER_SUBMIT, count))
-            await engine.submit([spec(f"job-{number}", 1) for number in numbers], "bench")
-        await until_done(engine)
-        return count / (time.perf_counter() - begun)
-
-
-async def million(path: Path, nodes: int, count: int) -> list[float]:
-    async with engine_on(path, nodes) as engine:
-        before_bytes, stored_bytes = resident_bytes(), stored(path)
-        begun = time.perf_counter()
-        await engine.submit([spec("million", count)], "bench")
-        acknowledged_s = time.perf_counter() - begun
-        peak_bytes = resident_bytes()
-        while engine.state.jobs:
-            peak_bytes = max(peak_bytes, resident_bytes())
-            await asyncio.sleep(0.05)
-    return [acknowledged_s, (peak_bytes - before_bytes) / 1e6, (stored(path) - stored_bytes) / 1e6]
-
-
-async def restart(path: Path, queued: int, finished: int) -> float:
-    async with engine_on(path, 10) as engine:
-        await engine.submit([spec("finished", finished)], "bench")
-        await until_done(engine)
-        await engine.submit([spec("queued", queued, cpus=1_000)], "bench")
-    begun = time.perf_counter()
-    async with engine_on(path, 0) as engine:
-        assert sum(engine.state.task_counts) == queued
-        await engine.committed()
-        return time.perf_counter() - begun
+    async def all_ended(self) -> None:
+        while self.engine.state.jobs:
+            await asyncio.sleep(0.002)
+            self.peak_mb = max(self.peak_mb, memory_mb())
+        await self.engine.committed()
 
 
 @asynccontextmanager
-async def engine_on(path: Path, nodes: int) -> AsyncIterator[Engine]:
-    """A real engine with its fleet; it is not stopped in order, so that a restart replays the log."""
-    store = SqliteStore(path)
+async def cluster(folder: Path, nodes: int, orderly: bool = True) -> AsyncIterator[Cluster]:
+    """The embedded manager's engine, without its API and with simulated nodes."""
+    store, clock = SqliteStore(folder / "store.db"), SystemClock()
     await store.open()
-    clock = SystemClock()
     workers = SimulatedWorkers(clock, random.Random(1))
-    policy = build_policy(POLICY_DEFAULT)
-    engine = Engine(store=store, workers=workers, policy=policy, clock=clock, random=random.Random(1))
+    policy, chance = build_policy("e-pvm"), random.Random(2)
+    settings = EngineSettings()
+    engine = Engine(store=store, workers=workers, policy=policy, clock=clock, random=chance, settings=settings)
     await engine.start()
     running = asyncio.create_task(engine.run())
+    collect_seldom()
+    ours, began_s = Cluster(engine, store), time.perf_counter()
     await workers.start(engine, simulated_hellos(nodes))
-    while int(engine.state.nodes.view.eligible.sum()) < nodes:
+    while engine.state.nodes.view.eligible.sum() != nodes:
         await asyncio.sleep(0.001)
+    ours.ready_s = time.perf_counter() - began_s
     try:
-        yield engine
+        yield ours
     finally:
-        await workers.stop()
-        await engine.committed()
+        if orderly:
+            await engine.stop()
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
+        await workers.stop()
         await store.close()
 
 
-async def until_done(engine: Engine) -> None:
-    while engine.state.jobs:
-        await asyncio.sleep(0.002)
-    await engine.committed()
+async def run_arrays(size: Size, folder: Path) -> Figures:
+    return await run_arrays_of(size, folder, [1000] * size.arrays)
 
 
-def spec(name: str, count: int, cpus: int = 1) -> JobSpec:
-    return JobSpec("default", name, (GroupSpec("main", count, INSTANT, {"cpu": cpus * 1000}),))
+async def run_classes(size: Size, folder: Path) -> Figures:
+    """The planner and the lanes have more to do where no two arrays ask for the same."""
+    return await run_arrays_of(size, folder, [500 + 50 * number for number in range(size.arrays)])
 
 
-def resident_bytes() -> int:
-    return int(psutil.Process(os.getpid()).memory_info().rss)
+async def run_arrays_of(size: Size, folder: Path, cpu_milli: list[int]) -> Figures:
+    """Submitted, placed, ordered, ended, reported, committed."""
+    async with cluster(folder, size.nodes) as ours:
+        specs = [array(f"array-{number}", size.array_tasks, cpu) for number, cpu in enumerate(cpu_milli)]
+        began_s = time.perf_counter()
+        await ours.submit(specs)
+        await ours.all_ended()
+        elapsed_s = time.perf_counter() - began_s
+        return {"ready_s": ours.ready_s, "tasks_per_s": size.arrays * size.array_tasks / elapsed_s}
 
 
-def stored(path: Path) -> int:
-    """The database with its write-ahead log."""
-    return sum(file.stat().st_size for file in path.parent.iterdir() if file.name.startswith(path.name))
+async def run_jobs(size: Size, folder: Path) -> Figures:
+    async with cluster(folder, size.nodes) as ours:
+        specs = [array(f"job-{number}", 1) for number in range(size.jobs)]
+        began_s = time.perf_counter()
+        await ours.submit(specs)
+        await ours.all_ended()
+        return {"jobs_per_s": size.jobs / (time.perf_counter() - began_s)}
+
+
+async def run_large(size: Size, folder: Path) -> Figures:
+    async with cluster(folder, size.nodes) as ours:
+        await ours.submit([array("warm-up", size.nodes)])
+        await ours.all_ended()
+        memory_before_mb, store_before_mb = memory_mb(), store_mb(folder)
+        ours.peak_mb, began_s = memory_before_mb, time.perf_counter()
+        await ours.submit([array("large", size.large)])
+        acknowledged_s = time.perf_counter() - began_s
+        acknowledged_mb = memory_mb() - memory_before_mb
+        await ours.all_ended()
+        elapsed_s = time.perf_counter() - began_s
+        return {
+            "acknowledged_s": acknowledged_s,
+            "acknowledged_mb": acknowledged_mb,
+            "running_mb": ours.peak_mb - memory_before_mb,
+            "tasks_per_s": size.large / elapsed_s,
+            "store_mb": store_mb(folder) - store_before_mb,
+        }
+
+
+async def run_restart(size: Size, folder: Path) -> Figures:
+    """The first manager ends without a word, as by kill -9; the time runs from opening the store."""
+    async with cluster(folder, size.nodes, orderly=False) as ours:
+        await ours.submit([array("finished", size.finished)])
+        await ours.all_ended()
+        await ours.submit([array("queued", size.large, needs=NOWHERE)])
+    began_s = time.perf_counter()
+    async with cluster(folder, size.nodes, orderly=False) as ours:
+        await ours.submit([array("after", 1, needs=NOWHERE)])
+        restart_s = time.perf_counter() - began_s
+        queued = sum(job.groups[0].counts[1] for job in ours.engine.state.jobs.values())
+        assert queued == size.large + 1, f"{queued} tasks are queued after the restart"
+    return {"restart_s": restart_s}
+
+
+def array(name: str, count: int, cpu_milli: int = 1000, needs: Mapping[str, int] | None = None) -> JobSpec:
+    return JobSpec("default", name, (GroupSpec("main", count, INSTANT, dict(needs or {"cpu": cpu_milli})),))
+
+
+def memory_mb() -> float:
+    """Resident memory of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096 / 1e6
+
+
+def store_mb(folder: Path) -> float:
+    """All of its files, the write-ahead log included."""
+    return sum(path.stat().st_size for path in folder.iterdir()) / 1e6
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--scene"]:
-        import uvloop
-
-        collect_seldom()
-        print(*uvloop.run(play(sys.argv[2], sys.argv[3] == "small")))
-    else:
-        main()
+    main()
