@@ -110,10 +110,11 @@ class Machine:
         return lanes
 
     def push(self, lanes: Lanes, run: Run, now: float) -> None:
-        """Into the line. What is still here of older attempts is ended first."""
+        """Into the line. What is still here of older attempts is ended first; a first attempt has none."""
         place = run.job, run.group, run.first, run.last
-        self.take_back(*place)
-        if self._overlapping(*place):
+        if run.attempt > 1:
+            self.take_back(*place)
+        if run.attempt > 1 and self._overlapping(*place):
             self.signal(*place, 0.0, now)
             self._superseding.append((lanes, run))
         else:
@@ -187,7 +188,11 @@ class Machine:
 
     def held(self, job: int, group: int) -> Iterator[Run | Wave]:
         """What waits or runs of a group."""
-        for run in self.waiting():
+        for lanes in self.lanes.values():
+            for run in lanes.waiting:
+                if run.job == job and run.group == group:
+                    yield run
+        for _, run in self._superseding:
             if run.job == job and run.group == group:
                 yield run
         for wave in self.running:
