@@ -88,7 +88,7 @@ def test_a_wrong_token_is_refused(remote: RemoteCluster, make_home: Callable[[],
 
 @comes_back_in_time
 def test_a_killed_workers_tasks_go_on_and_are_found_again(remote: RemoteCluster, gate: Gate) -> None:
-    """R-12, R-14 in part: keepers outlive their worker; started again in time, it has the same task still running."""
+    """R-12: keepers outlive their worker; started again in time, it has the same task still running."""
     worker = remote.add_worker("w1")
     cluster = remote.manager
     cluster.shunter("submit", "-f", "-", stdin=as_yaml(job("outlives", gate.command)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from tests.e2e.cluster import Cluster
 
 NODES = 5_000
@@ -42,3 +44,25 @@ def test_failures_are_simulated_too(home: Cluster) -> None:
     counts = home.json("job", "half")["counts"]
     assert 300 < counts["failed"] < 700
     assert counts["failed"] + counts["succeeded"] == 1000
+
+
+def test_a_hundred_nodes_are_back_soon_after_a_crash(home: Cluster) -> None:
+    """R-13: from the opened store to ready in less than 5 s, by the manager's own log; nodes register by themselves."""
+    options = ["--simulate-nodes", "100", "--speed", "10"]
+    home.up(*options)
+    home.shunter("run", "--detach", "--name", "interrupted", "--count", "2000", "--", "/bin/sleep", "5")
+    home.until("interrupted", "running")
+    home.kill_manager()
+    home.up(*options)
+    assert home.json("cluster")["nodes"] == {"ready": 100}
+    times = [datetime.fromisoformat(line[:23].replace(",", ".")) for line in last_life(home).splitlines()]
+    assert (times[-1] - times[0]).total_seconds() < 5
+    home.shunter("wait", "interrupted")
+    assert home.json("job", "interrupted")["counts"] == {"succeeded": 2000}
+
+
+def last_life(home: Cluster) -> str:
+    """The log of the manager's last start, from the opened store to the word that it is ready."""
+    log = (home.home / "shunter.log").read_text()
+    begin = log.rfind("\n", 0, log.rfind("store.opened")) + 1
+    return log[begin : log.index("manager.ready", begin)]
