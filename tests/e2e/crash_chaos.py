@@ -1,4 +1,5 @@
-"""Who is killed next: processes of a cluster at random, with kill -9, and whatever a supervisor would start again."""
+"""Who is struck next: processes of a cluster are killed with -9 or paused at random, and what a supervisor would start
+again is started again."""
 
 from __future__ import annotations
 
@@ -10,10 +11,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from tests.e2e.cluster import Cluster, suppress_gone
-from tests.e2e.remote import RemoteCluster
+from tests.e2e.remote import RemoteCluster, Worker
 
 CALM_MAX_S = 1.5
 ABSENCE_MAX_S = 1.0
+PAUSE_MAX_S = 3.0
 
 
 class Victims(Protocol):
@@ -32,6 +34,8 @@ class EmbeddedVictims:
             "keeper": lambda chance: kill_keepers(cluster, chance, all_of_them=False),
             "keepers": lambda chance: kill_keepers(cluster, chance, all_of_them=True),
             "manager and keepers": self._manager_and_keepers,
+            "pause of the manager": lambda chance: pause(int(cluster.description["pid"]), chance),
+            "pause of a keeper": lambda chance: pause_keeper(cluster, chance),
         }
 
     def _manager(self, chance: random.Random) -> None:
@@ -55,6 +59,9 @@ class RemoteVictims:
             "worker": self._worker,
             "keeper": self._keeper,
             "machine": self._machine,
+            "pause of the manager": lambda chance: pause(int(remote.manager.description["pid"]), chance),
+            "pause of a worker": lambda chance: pause(self._choose(chance).process.pid, chance),
+            "pause of a keeper": lambda chance: pause_keeper(self._choose(chance).home, chance),
         }
 
     def _manager(self, chance: random.Random) -> None:
@@ -63,20 +70,22 @@ class RemoteVictims:
         self._remote.start_manager()
 
     def _worker(self, chance: random.Random) -> None:
-        worker = self._remote.workers[chance.choice(sorted(self._remote.workers))]
+        worker = self._choose(chance)
         worker.kill()
         time.sleep(chance.uniform(0, ABSENCE_MAX_S))
         worker.start()
 
     def _keeper(self, chance: random.Random) -> None:
-        worker = self._remote.workers[chance.choice(sorted(self._remote.workers))]
-        kill_keepers(worker.home, chance, all_of_them=chance.random() < 0.3)
+        kill_keepers(self._choose(chance).home, chance, all_of_them=chance.random() < 0.3)
 
     def _machine(self, chance: random.Random) -> None:
-        worker = self._remote.workers[chance.choice(sorted(self._remote.workers))]
+        worker = self._choose(chance)
         worker.kill_machine()
         time.sleep(chance.uniform(0, ABSENCE_MAX_S))
         worker.start()
+
+    def _choose(self, chance: random.Random) -> Worker:
+        return self._remote.workers[chance.choice(sorted(self._remote.workers))]
 
 
 def rage(victims: Victims, seconds: float, seed: int) -> dict[str, int]:
@@ -97,3 +106,17 @@ def kill_keepers(cluster: Cluster, chance: random.Random, all_of_them: bool) -> 
     for process in keepers if all_of_them else chance.sample(keepers, min(len(keepers), 1)):
         with suppress_gone():
             os.kill(process.pid, signal.SIGKILL)
+
+
+def pause_keeper(cluster: Cluster, chance: random.Random) -> None:
+    keepers = [process for process in cluster.processes() if process.is_keeper]
+    if keepers:
+        pause(chance.choice(keepers).pid, chance)
+
+
+def pause(pid: int, chance: random.Random) -> None:
+    """As a machine that swaps, or a process that a debugger holds: long enough to be taken for dead, now and then."""
+    with suppress_gone():
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(chance.uniform(0, PAUSE_MAX_S))
+        os.kill(pid, signal.SIGCONT)

@@ -51,11 +51,14 @@ class Load:
         self._ledger.touch()
         self._random = random.Random(seed)
         self._serial = 0
+        self._begun = threading.Event()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
+        """Returns when the cluster has answered once: a client waits out an outage, but not a cluster that never was."""
         self._thread.start()
+        assert self._begun.wait(PATIENCE_S), self.failure
 
     def stop(self) -> None:
         self._stop.set()
@@ -73,7 +76,9 @@ class Load:
         try:
             with self._connect() as client:
                 while not self._stop.wait(PAUSE_S):
-                    if sum(client.cluster().tasks.values()) < UNFINISHED_TASKS_MAX:
+                    unfinished = sum(client.cluster().tasks.values())
+                    self._begun.set()
+                    if unfinished < UNFINISHED_TASKS_MAX:
                         self._random.choice(kinds)(client)
         except BaseException as error:
             self.failure = error
