@@ -56,7 +56,7 @@ class Load:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Returns when the cluster has answered once: a client waits out an outage, but not a cluster that never was."""
+        """Returns when the cluster has answered once: an outage is waited out, a cluster that never was is not."""
         self._thread.start()
         assert self._begun.wait(PATIENCE_S), self.failure
 
