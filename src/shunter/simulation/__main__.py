@@ -10,6 +10,8 @@ from collections import Counter
 
 from shunter.simulation.world import Failed, Outcome, simulate
 
+PROGRESS_EVERY = 500  # seeds
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m shunter.simulation", description=__doc__)
@@ -44,7 +46,9 @@ def run_many(seeds: range, jobs: int) -> int:
     events: Counter[str] = Counter()
     failed: list[int] = []
     with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        for seed, result in pool.imap_unordered(_attempt, seeds, chunksize=8):
+        for done, (seed, result) in enumerate(pool.imap_unordered(_attempt, seeds, chunksize=8), start=1):
+            if done % PROGRESS_EVERY == 0:
+                print(f"{done} of {len(seeds)} seeds, {len(failed)} failed", flush=True)
             if isinstance(result, str):
                 failed.append(seed)
                 print(result, flush=True)
