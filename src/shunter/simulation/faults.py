@@ -119,10 +119,12 @@ class Faults:
             self._world.add_node(self._joining.pop())
 
     async def _node_leaves(self) -> None:
-        """Only nodes that joined later leave for good: what was submitted must still fit somewhere."""
+        """With a word or without. Only nodes that joined later go for good: all jobs must still fit somewhere."""
         extra = [worker for name, worker in self._world.workers.items() if name.startswith("extra-")]
-        if extra:
+        if extra and self._chance.random() < 0.5:
             self._chance.choice(extra).leave()
+        elif extra:
+            self._chance.choice(extra).switch_off()
 
     def _some_worker(self) -> SimulatedWorker | None:
         workers = [worker for worker in self._world.workers.values() if not worker.is_off]
