@@ -14,7 +14,7 @@ from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import StoreFailed, Unavailable
 from shunter.model.jobs import GroupSpec, JobSpec, TaskSpec
-from shunter.model.messages import Shutdown
+from shunter.model.messages import Inventory, Shutdown
 from shunter.planning.planner import build_policy
 from shunter.ports.store import Commit
 from shunter.simulation.direct import SimulatedWorkers
@@ -25,9 +25,14 @@ NODES = 20
 
 
 class FailingStore(MemoryStore):
-    """Fails one commit when told to."""
+    """Fails one commit when told to. A new epoch takes as long as it is told to."""
 
     fails_next = False
+    epoch_takes_s = 0.0
+
+    async def begin_epoch(self) -> int:
+        await asyncio.sleep(self.epoch_takes_s)
+        return await super().begin_epoch()
 
     async def commit(self, commit: Commit) -> None:
         if self.fails_next:
@@ -120,6 +125,21 @@ def test_a_failed_commit_makes_every_node_come_again_and_no_result_is_lost() -> 
     in_cluster(story)
 
 
+def test_nothing_is_taken_from_workers_while_the_state_is_loaded_again() -> None:
+    """What a worker said before is about a state that may be long gone."""
+
+    async def story(cluster: Cluster) -> None:
+        cluster.store.fails_next, cluster.store.epoch_takes_s = True, 1.0
+        with pytest.raises(Unavailable):
+            await cluster.submit(1, "true")
+        with pytest.raises(Unavailable):
+            await cluster.engine.inventory(1, Inventory(1, [], []))
+        await cluster.clock.sleep(5)
+        assert await cluster.ended(await cluster.submit(1, "true")) == "succeeded"
+
+    in_cluster(story)
+
+
 def test_tasks_of_an_earlier_fleet_run_again() -> None:
     store = FailingStore()
     jobs: list[int] = []
@@ -145,6 +165,7 @@ def test_a_shutdown_queues_tasks_again() -> None:
         await cluster.clock.sleep(1)
         counts = cluster.engine.state.jobs[job].groups[0].counts
         assert counts[1] == 10, "all queued"
+        assert not cluster.engine.state.nodes.view.reserved.any()  # it would stay so in the next life
 
     in_cluster(story)
 
