@@ -15,6 +15,7 @@ from tests.e2e.remote import RemoteCluster, Worker
 
 CALM_MAX_S = 1.5
 ABSENCE_MAX_S = 1.0
+WORKER_ABSENCE_MAX_S = 3.5  # beyond the time-out, so that its tasks run elsewhere before it comes back with results
 PAUSE_MAX_S = 3.0
 
 
@@ -72,7 +73,7 @@ class RemoteVictims:
     def _worker(self, chance: random.Random) -> None:
         worker = self._choose(chance)
         worker.kill()
-        time.sleep(chance.uniform(0, ABSENCE_MAX_S))
+        time.sleep(chance.uniform(0, WORKER_ABSENCE_MAX_S))
         worker.start()
 
     def _keeper(self, chance: random.Random) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from shunter import Client
 from shunter.model.views import EventView
 from tests.e2e.cluster import Cluster, eventually
-from tests.e2e.crash_load import Acknowledged, Line
+from tests.e2e.crash_load import Acknowledged, Attempt
 
 SETTLE_MAX_S = 120.0
+CLOCKS_DIFFER = timedelta(milliseconds=20)  # by how much two ways to read the same clock may
 ENDS = {"tasks.succeeded": "succeeded", "tasks.failed": "failed", "tasks.cancelled": "cancelled"}
 
 
@@ -45,11 +47,18 @@ def expect_every_end_once(client: Client, acknowledged: list[Acknowledged]) -> N
         assert all(ends[each.name, index] == 1 for index in range(count)), each
 
 
-def expect_successes_really_ran(client: Client, acknowledged: list[Acknowledged], lines: set[Line]) -> None:
-    """For every success that was recorded, that very attempt wrote its line."""
+def expect_successes_really_ran(
+    client: Client, acknowledged: list[Acknowledged], ends: dict[Attempt, list[datetime]]
+) -> None:
+    """For every success that was recorded, that very attempt came to its end, and within the recorded times: nobody
+    else's result was taken for it."""
     for each in acknowledged:
         for task in client.job(f"id:{each.id}").tasks(states=["succeeded"]):
-            assert Line(each.name, task.index, task.attempt) in lines, task
+            assert task.started_at is not None
+            assert task.ended_at is not None
+            began, ended = datetime.fromisoformat(task.started_at), datetime.fromisoformat(task.ended_at)
+            seen = ends.get((each.name, task.index, task.attempt), [])
+            assert any(began - CLOCKS_DIFFER <= at <= ended + CLOCKS_DIFFER for at in seen), (task, seen)
 
 
 def expect_nothing_reserved(cluster: Cluster) -> None:

@@ -9,6 +9,7 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,7 @@ class Acknowledged:
     states: list[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What one attempt wrote when it was about to end."""
-
-    job: str
-    index: int
-    attempt: int
+Attempt = tuple[str, int, int]  # job, index, attempt
 
 
 class Load:
@@ -67,12 +62,18 @@ class Load:
         if self.failure is not None:
             raise self.failure
 
-    def lines(self) -> set[Line]:
-        rows = (row.split() for row in self._ledger.read_text().splitlines())
-        return {Line(job, int(index), int(attempt)) for job, index, attempt in rows}
+    def ends(self) -> dict[Attempt, list[datetime]]:
+        """When each attempt was about to end, by its own word. The same number may have run twice: where a crash took
+        every trace of an attempt that had hardly begun, its order is given again."""
+        found: dict[Attempt, list[datetime]] = {}
+        for row in self._ledger.read_text().splitlines():
+            job, index, attempt, at_ms = row.split()
+            at = datetime.fromtimestamp(int(at_ms) / 1000, UTC)
+            found.setdefault((job, int(index), int(attempt)), []).append(at)
+        return found
 
     def _run(self) -> None:
-        kinds = (self._array, self._singles, self._retried, self._failing, self._long, self._stopped)
+        kinds = (self._array, self._singles, self._retried, self._failing, self._long, self._long, self._stopped)
         try:
             with self._connect() as client:
                 while not self._stop.wait(PAUSE_S):
@@ -112,8 +113,10 @@ class Load:
         self._submit(client, "failing", script, count, states, restart={**SOON, "max": 1})
 
     def _long(self, client: Client) -> None:
-        """Tasks that are likely to see a crash."""
-        self._submit(client, "long", f"sleep {self._random.uniform(0.5, 2.5):.2f}", 2, ["succeeded"] * 2)
+        """Tasks that are likely to see a crash; urgent, so that the next attempt begins before the last one's fate is
+        known."""
+        script = f"sleep {self._random.uniform(0.5, 3):.2f}"
+        self._submit(client, "long", script, 2, ["succeeded"] * 2, priority=90)
 
     def _stopped(self, client: Client) -> None:
         """Stopped by its user, somewhere in its life."""
@@ -128,7 +131,7 @@ class Load:
 
     def _document(self, name: str, script: str, **spec: Any) -> dict[str, Any]:
         """The script, between its line in the ledger and its exit code."""
-        line = f'echo "$SHUNTER_JOB $SHUNTER_TASK_INDEX $SHUNTER_ATTEMPT" >> {self._ledger}'
+        line = f'echo "$SHUNTER_JOB $SHUNTER_TASK_INDEX $SHUNTER_ATTEMPT $(date +%s%3N)" >> {self._ledger}'
         folder = str(self._ledger.parent)
         return shell(name, f"{script or ':'}; code=$?; {line}; exit $code", dir=folder, **spec)
 

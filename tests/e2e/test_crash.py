@@ -42,7 +42,7 @@ def seed() -> int:
 
 @pytest.fixture
 def remote(make_home: Callable[[], Cluster]) -> Iterator[RemoteCluster]:
-    running = RemoteCluster(make_home, timeout="2s", limits=LIMITS)
+    running = RemoteCluster(make_home, timeout="1s", limits=LIMITS)
     running.start_manager()
     for name in ("w1", "w2"):
         running.add_worker(name)
@@ -88,5 +88,5 @@ def crash(cluster: Cluster, victims: Victims, folder: Path, seed: int, seconds: 
         checks.expect_all_ended(client, load.acknowledged)
         checks.expect_no_job_twice(client, load.acknowledged)
         checks.expect_every_end_once(client, load.acknowledged)
-        checks.expect_successes_really_ran(client, load.acknowledged, load.lines())
+        checks.expect_successes_really_ran(client, load.acknowledged, load.ends())
         checks.expect_nothing_reserved(cluster)
