@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from shunter.sdk.manifests import RunOptions
 from tests.e2e.cluster import Cluster, eventually
 from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, job
@@ -47,22 +50,30 @@ def test_no_more_runs_at_once_than_fits(cluster: Cluster, gate: Gate) -> None:
     assert sorted(arrival.index for arrival in gate.arrivals) == list(range(6))
 
 
-def test_what_does_not_fit_waits_with_the_reason_and_is_not_lost(cluster: Cluster) -> None:
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"cpu": 64}, "cpu: needs 64"),
+        ({"memory": "900Ti"}, "memory: needs 900Ti"),
+        ({"disk": "900Ti"}, "disk: needs 900Ti"),
+        ({"resources": {"gpu": 1}}, "gpu"),
+        ({"resources": {"licence": 1}}, "licence"),
+        ({"datacenters": ["mars"]}, "mars"),
+        ({"constraints": ["node.labels.disk == 'ssd'"]}, "node.labels.disk"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_does_not_fit_waits_with_the_reason_and_is_not_lost(
+    cluster: Cluster, options: RunOptions, reason: str
+) -> None:
     """C-02, C-18, R-02: pending, with what each node lacks; for every kind of resource."""
-    for option, amount, reason in (
-        ("--cpu", "64", "cpu: needs 64"),
-        ("--memory", "900Ti", "memory: needs 900Ti"),
-        ("--gpu", "1", "gpu"),
-        ("--resource", "licence=1", "licence"),
-        ("--datacenter", "mars", "mars"),
-        ("--constraint", "node.labels.disk == 'ssd'", "node.labels.disk"),
-    ):
-        name = cluster.shunter("run", "--detach", option, amount, "--", "/bin/true").out.strip()
-        why = cluster.json("why", name)
-        assert why["state"] == "pending"
-        assert any(reason in each["text"] and each["nodes"] == 1 for each in why["reasons"]), (option, why)
-        assert reason in cluster.shunter("why", name).out
-        assert cluster.json("job", name)["counts"] == {"queued": 1}
+    with cluster.client() as client:
+        job = client.run(["/bin/true"], **options)
+        why = job.why()
+        assert why.state == "pending"
+        assert any(reason in each.text and each.nodes == 1 for each in why.reasons), why
+        assert job.refresh().counts == {"queued": 1}
+    assert reason in cluster.shunter("why", job.name).out
 
 
 def test_a_label_lets_a_waiting_job_start(cluster: Cluster) -> None:

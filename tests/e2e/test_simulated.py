@@ -28,9 +28,10 @@ def test_a_policy_can_be_tried_on_them(home: Cluster) -> None:
     used = {}
     for policy in ("bin-pack", "spread", "round-robin", "greedy", "e-pvm", "e-pvm-classic"):
         home.up("--simulate-nodes", "100", "--policy", policy, "--store", "memory", "--speed", "100")
-        assert home.json("cluster")["policy"] == policy
-        home.shunter("run", "--name", policy, "--count", "100", "--", "/bin/sleep", "60")
-        used[policy] = len({task["node"] for task in home.items("tasks", policy)})
+        with home.client() as client:
+            assert client.cluster().policy == policy
+            done = client.run_to_end(["/bin/sleep", "60"], count=100)
+            used[policy] = len({task.node for task in done.tasks()})
         home.down()
     assert used["spread"] == used["round-robin"] == 100
     assert used["bin-pack"] <= 100 // 2
