@@ -36,6 +36,17 @@ def test_up_twice_says_so(home: Cluster) -> None:
     assert home.down().out == "no cluster is running here\n"
 
 
+def test_down_means_the_cluster_of_this_home(make_home: Callable[[], Cluster]) -> None:
+    """Whatever SHUNTER_URL and SHUNTER_TOKEN say: those are for looking at clusters elsewhere."""
+    mine, other = make_home(), make_home()
+    mine.up("--cpu", "1")
+    other.up("--cpu", "1")
+    mine.environment |= {"SHUNTER_URL": other.description["url"], "SHUNTER_TOKEN": other.token}
+    assert mine.down().out == "the cluster has stopped\n"
+    assert mine.processes() == []
+    other.shunter("run", "--", "/bin/true")
+
+
 def test_in_the_foreground_it_runs_until_it_is_interrupted(home: Cluster) -> None:
     """C-20: `up` without --detach; an interrupt stops it as `down` does."""
     process = home.begin("up", "--cpu", "2", stdout=subprocess.PIPE)

@@ -37,6 +37,7 @@ def test_workers_join_and_share_the_work(remote: RemoteCluster, gate: Gate) -> N
     cluster.shunter("wait", "pair")
     done = cluster.shunter("run", "--", "/bin/sh", "-c", "echo from afar; exit 3", code=3)
     assert done.out == "from afar\n"
+    assert "worker" in remote.workers["w1"].home.shunter("down", code=3).err  # there is no cluster to stop there
 
 
 def test_a_node_has_what_its_worker_says_of_it(remote: RemoteCluster) -> None:

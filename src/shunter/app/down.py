@@ -42,13 +42,16 @@ def _process(home: Home) -> int | None:
 
 
 def _ask(home: Home, leave_running: bool) -> None:
-    """By the API; by a signal where the API does not answer."""
+    """By the API; by a signal where the API does not answer. Always of this home, whatever SHUNTER_URL says."""
     from shunter.sdk.client import connect
 
+    description = home.read_description()
+    if description is None:
+        raise NotReachable(
+            "what runs in this home is a worker, or a cluster that is just starting; try again, or end it"
+        )
     try:
-        with connect() as client:
+        with connect(description["url"], home.token.read_text().strip()) as client:
             client.down(leave_running=leave_running)
     except NotReachable:
-        description = home.read_description()
-        if description is not None:
-            os.kill(int(description["pid"]), signal.SIGTERM if leave_running else signal.SIGINT)
+        os.kill(int(description["pid"]), signal.SIGTERM if leave_running else signal.SIGINT)

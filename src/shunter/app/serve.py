@@ -56,6 +56,7 @@ def run(options: UpOptions, tell: Callable[[Readiness], None]) -> int:
     if held is None:
         tell(Readiness(error=ALREADY_RUNNING))
         return 0
+    home.forget_description()  # a life that ended by force left its own
     try:
         uvloop.run(_serve(home, options, read_config(home.config), tell))
     except ShunterError as error:
