@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,15 +119,22 @@ def test_run_goes_on_where_the_connection_breaks(cluster: Cluster, shunter: Shun
 
 
 def test_a_job_that_waits_says_for_what(cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wait_for_the_question(asked: Asked) -> Iterator[bytes]:
+    told, tell = threading.Event(), following.tell
+
+    def tell_and_note(text: str) -> None:
+        tell(text)
+        told.set()
+
+    def wait_until_told(asked: Asked) -> Iterator[bytes]:
         yield from chunks(201, JOB, ended=False)
-        while not any("/why" in path for path in cluster.asked) and not asked.gone.wait(0.01):
+        while not told.wait(0.01) and not asked.gone.is_set():
             pass
         yield from chunks(201, end())[1:]
 
     why = {"name": "echo-1", "state": "pending", "sentence": "no node is large enough", "counts": {}, "reasons": []}
     monkeypatch.setattr(following, "EXPLAINED_AFTER_S", 0.0)
-    cluster.answers |= {"POST /jobs": wait_for_the_question, "GET /jobs/id:7/why": answer(200, why)}
+    monkeypatch.setattr(following, "tell", tell_and_note)
+    cluster.answers |= {"POST /jobs": wait_until_told, "GET /jobs/id:7/why": answer(200, why)}
     assert "no node is large enough" in shunter("run", "true").err
 
 
