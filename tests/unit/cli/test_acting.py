@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from shunter.cli import following
+from shunter.cli.exits import tell
 
 from ..sdk.scripted_server import Asked, answer, chunks, job_document, lines, whole
 from .conftest import Cluster, Reply, Shunter
@@ -119,7 +120,7 @@ def test_run_goes_on_where_the_connection_breaks(cluster: Cluster, shunter: Shun
 
 
 def test_a_job_that_waits_says_for_what(cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch) -> None:
-    told, tell = threading.Event(), following.tell
+    told = threading.Event()
 
     def tell_and_note(text: str) -> None:
         tell(text)
