@@ -107,6 +107,7 @@ def make_nodes(count: int) -> Nodes:
         busy=rng.integers(0, 7, rows).astype(np.float64) * 0.05,
         tasks=np.zeros(rows, dtype=np.int64),
         eligible=eligible,
+        owner=np.zeros(rows, dtype=np.int64),
         kind=np.zeros(rows, dtype=np.int32),
         changed=np.ones(rows, dtype=np.int64),
         kinds=[NodeKind("dc1", {}, {})],

@@ -31,6 +31,7 @@ class NodeColumns:
             busy=np.zeros(rows),
             tasks=np.zeros(rows, np.int64),
             eligible=np.zeros(rows, np.bool_),
+            owner=np.zeros(rows, np.int64),
             kind=np.zeros(rows, np.int32),
             changed=np.zeros(rows, np.int64),
             kinds=[NodeKind("", {}, {})],
@@ -138,6 +139,6 @@ class NodeColumns:
         if rows <= have:
             return
         more = max(rows, have * 2) - have
-        for name in ("capacity", "reserved", "busy", "tasks", "eligible", "kind", "changed"):
+        for name in ("capacity", "reserved", "busy", "tasks", "eligible", "owner", "kind", "changed"):
             old = getattr(self.view, name)
             setattr(self.view, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))

@@ -50,6 +50,8 @@ class Order(msgspec.Struct, array_like=True, gc=False):
     job_name: str
     group_name: str
     count: int  # tasks in the group, for SHUNTER_TASK_COUNT
+    shown: list[int] = []  # what each of the tasks is told as its SHUNTER_TASK_INDEX; empty: its index
+    entries: list[str] = []  # SHUNTER_ENTRY of each of them; empty: none
 
 
 class Orders(msgspec.Struct, tag=True):
@@ -59,13 +61,16 @@ class Orders(msgspec.Struct, tag=True):
 
 
 class StopRange(msgspec.Struct, array_like=True, gc=False):
-    """End these attempts: TERM, after `grace_s` KILL, whole process trees. What has not started is returned."""
+    """End these attempts: TERM (or `signal`), after `grace_s` KILL, whole process trees. What has not started is
+    returned. An attempt newer than `attempt` is left alone; 0 means any."""
 
     job: int
     group: int
     first: int
     last: int
     grace_s: float
+    attempt: int = 0
+    signal: int = 0
 
 
 class Stop(msgspec.Struct, tag=True):
@@ -135,9 +140,9 @@ class Hello(msgspec.Struct, tag=True):
 class Ended(msgspec.Struct, array_like=True, gc=False):
     """Attempts first..first+len(ended_ms)-1 ended. An empty `exits` means that all exited with 0.
 
-    `how` is "" for a plain exit; else timeout, memory, disk, stopped or error (it could not be started; `detail` says
-    why), and then the run has one task. An `exit` of -1 means that there is none. `record` is the first one's place in
-    the log segment; the others follow it.
+    `how` is "" for a plain exit; else timeout, memory, disk, stopped, unhealthy or error (it could not be started;
+    `detail` says why), and then the run has one task. An `exit` of -1 means that there is none. `record` is the first
+    one's place in the log segment; the others follow it.
     """
 
     job: int
@@ -163,6 +168,19 @@ class Started(msgspec.Struct, array_like=True, gc=False):
     started_ms: int
     segment: int
     record: int
+    ports: dict[str, int] = {}  # name -> host port, of those that the task serves
+
+
+class Health(msgspec.Struct, array_like=True, gc=False):
+    """The checks of a running attempt have come to another opinion: all pass now, or one has failed too often."""
+
+    job: int
+    group: int
+    attempt: int
+    index: int
+    is_healthy: bool
+    at_ms: int
+    detail: str = ""
 
 
 class Returned(msgspec.Struct, array_like=True, gc=False):
@@ -198,6 +216,7 @@ class Held(msgspec.Struct, array_like=True, gc=False):
     started_ms: int = 0
     segment: int = 0
     record: int = 0
+    ports: dict[str, int] = {}
 
 
 class Inventory(msgspec.Struct, tag=True):
@@ -207,6 +226,7 @@ class Inventory(msgspec.Struct, tag=True):
     held: list[Held]
     ended: list[Ended]
     lost: list[Lost] = []
+    health: list[Health] = []
 
 
 class Report(msgspec.Struct, tag=True):
@@ -217,6 +237,7 @@ class Report(msgspec.Struct, tag=True):
     started: list[Started] = []
     returned: list[Returned] = []
     lost: list[Lost] = []
+    health: list[Health] = []
 
 
 class TaskStats(msgspec.Struct, array_like=True, gc=False):

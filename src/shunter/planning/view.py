@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shunter.model.jobs import QUEUE_DEFAULT, Affinity, Spread
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -37,6 +39,7 @@ class Nodes:
     busy: FloatArray  # measured share of cpu in use, 0 to 1, in steps of 5 %
     tasks: IntArray  # assigned and running
     eligible: BoolArray  # ready, and not switched off by hand
+    owner: IntArray  # the job that has the node for itself, or 0
     kind: NDArray[np.int32]  # index into kinds
     changed: IntArray
     kinds: list[NodeKind] = field(default_factory=list)  # only ever appended to
@@ -44,6 +47,18 @@ class Nodes:
     ineligible_because: dict[int, str] = field(default_factory=dict)  # row -> "down: no heartbeat for 5 s"
     count: int = 1
     tick: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What couples the tasks of a class to one another, or to other jobs. A class with rules belongs to one job."""
+
+    job: int
+    gang: int = 0  # classes with the same number start together or not at all; 0 means none
+    exclusive: bool = False
+    distinct: str = ""
+    spread: tuple[Spread, ...] = ()
+    affinity: tuple[Affinity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +72,10 @@ class TaskClass:
     priority: int
     datacenters: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()
+    queue: str = QUEUE_DEFAULT
+    runtime: str = "process"
+    deadline_ms: int = 0
+    rules: Rules | None = None
 
 
 @dataclass(slots=True)
@@ -66,13 +85,48 @@ class Queued:
     task_class: TaskClass
     count: int
     since: int
+    since_ms: int = 0  # when the one that waits longest was queued
+    estimate_s: float = 0.0  # how long one of them runs, given or learnt; 0 means unknown
+    avoid: frozenset[int] = frozenset()  # nodes on which all of them have failed
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRules:
+    """How a named queue is served. A limit of 0 means none."""
+
+    is_paused: bool = False
+    is_strict: bool = False  # strictly first in, first out: whoever waits keeps all behind it waiting
+    running_max: int = 0
+    running: int = 0  # tasks of it on nodes now
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Reservations on nodes, for whoever must know what comes free: one row for each class on a node and each end."""
+
+    class_ids: IntArray
+    node: IntArray
+    count: IntArray  # tasks
+    priority: IntArray
+    started_ms: IntArray  # of the youngest
+    end_ms: IntArray  # when it is expected to end; 0 means unknown
+    is_stopping: BoolArray  # told to end: its room is coming free
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
+    """`running`, `tally` and `presence` cost something, so they are asked for only where a rule needs them."""
+
     version: int
     nodes: Nodes
     queued: Sequence[Queued]
+    usage: Mapping[tuple[str, str], IntArray] = field(default_factory=dict)  # (namespace, user) -> reserved amounts
+    queues: Mapping[str, QueueRules] = field(default_factory=dict)
+    licences: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of the whole cluster: name -> (all, used)
+    running: Callable[[], Running] | None = None
+    classes: Callable[[int], TaskClass] | None = None  # of what runs, by id
+    tally: Callable[[int], Mapping[int, int]] | None = None  # class id -> row -> tasks of the class there
+    presence: Callable[[str], IntArray] | None = None  # a match over jobs -> tasks on each row for which it holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +146,23 @@ class Left:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """`count` tasks of class `victim` on row `node` are to end, to make room for class `winner`."""
+
+    victim: int
+    node: int
+    count: int
+    winner: int
+
+
 @dataclass(slots=True)
 class Decision:
     based_on: int
     placements: list[Placement] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
+    preemptions: list[Preemption] = field(default_factory=list)
+    is_partial: bool = False  # the budget ran out; another round goes on where this one ended
 
 
 class Policy(Protocol):

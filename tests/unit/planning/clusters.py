@@ -27,6 +27,7 @@ class Cluster:
             busy=np.zeros(rows),
             tasks=np.zeros(rows, np.int64),
             eligible=np.zeros(rows, np.bool_),
+            owner=np.zeros(rows, np.int64),
             kind=np.zeros(rows, np.int32),
             changed=np.zeros(rows, np.int64),
             kinds=[NodeKind("", {}, {})],
@@ -44,7 +45,7 @@ class Cluster:
     ) -> int:
         nodes, row = self.nodes, self.nodes.count
         if row == len(nodes.changed):
-            for name in ("capacity", "reserved", "busy", "tasks", "eligible", "kind", "changed"):
+            for name in ("capacity", "reserved", "busy", "tasks", "eligible", "owner", "kind", "changed"):
                 old = getattr(nodes, name)
                 setattr(nodes, name, np.concatenate([old, np.zeros_like(old)]))
         for resource in capacity:
