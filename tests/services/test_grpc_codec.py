@@ -22,7 +22,7 @@ from shunter.adapters.grpc.codec import (
     twin_of,
     worker_side,
 )
-from shunter.model.jobs import TaskSpec
+from shunter.model.jobs import Container, HealthCheck, Mount, Port, TaskSpec
 from shunter.model.messages import Ack, Hello, ManagerMessage, WorkerMessage
 from shunter.proto.worker.v1 import worker_pb2 as pb
 
@@ -71,7 +71,9 @@ def test_what_a_worker_says_arrives_as_it_was_said(kind: type, data: st.DataObje
     assert decode_worker(encode_worker(message)) == message
 
 
-@pytest.mark.parametrize("struct", [*STRUCTS.values()], ids=lambda struct: struct.__name__)
+@pytest.mark.parametrize(
+    "struct", [*STRUCTS.values(), Mount, Port, HealthCheck, Container], ids=lambda struct: struct.__name__
+)
 def test_a_struct_and_its_protobuf_twin_have_the_same_fields(struct: type[msgspec.Struct]) -> None:
     twin = twin_of(struct)
     fields = twin.proto.DESCRIPTOR.fields_by_name
@@ -102,6 +104,15 @@ def test_what_a_client_of_another_language_leaves_out_gets_our_defaults() -> Non
     order = pb.ManagerMessage(orders=pb.Orders(specs={7: pb.TaskSpec(command=["true"])})).SerializeToString()
     orders = decode_manager(order)
     assert getattr(orders, "specs", None) == {7: TaskSpec(("true",))}
+
+
+def test_an_absent_container_is_none_and_an_empty_one_is_not() -> None:
+    specs = {1: pb.TaskSpec(command=["true"]), 2: pb.TaskSpec(container=pb.Container(), health=[pb.HealthCheck()])}
+    orders = decode_manager(pb.ManagerMessage(orders=pb.Orders(specs=specs)).SerializeToString())
+    assert getattr(orders, "specs", None) == {
+        1: TaskSpec(("true",)),
+        2: TaskSpec((), container=Container(""), health=(HealthCheck(""),)),
+    }
 
 
 def test_an_entry_that_this_version_does_not_know_is_none_and_no_error() -> None:

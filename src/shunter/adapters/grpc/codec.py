@@ -94,7 +94,9 @@ class Twin:
         pairs = {name: _converts(hint) for name, hint in hints.items()}
         self._encoders = [(name, pair[0]) for name, pair in pairs.items() if pair[0] is not None]
         self._plain = [name for name, pair in pairs.items() if pair[1] is None and name not in self.optional]
-        self._decoders = [(name, pair[1]) for name, pair in pairs.items() if pair[1] is not None]
+        decoders = [(name, pair[1]) for name, pair in pairs.items() if pair[1] is not None]
+        self._decoders = [pair for pair in decoders if _optional_struct(hints[pair[0]]) is None]
+        self._maybe = [pair for pair in decoders if _optional_struct(hints[pair[0]]) is not None]
 
     def to_proto(self, struct: msgspec.Struct) -> Message:
         fields = msgspec.structs.asdict(struct)
@@ -109,6 +111,8 @@ class Twin:
         for name in self.optional:
             if message.HasField(name):
                 fields[name] = getattr(message, name)
+        for name, convert in self._maybe:
+            fields[name] = convert(getattr(message, name)) if message.HasField(name) else None
         return self.struct(**fields)
 
 
@@ -125,6 +129,8 @@ def _zero_by_default(field: msgspec.structs.FieldInfo, hint: Any) -> bool:
     """Whether an absent field and a zero mean the same: no default at all, or one that is empty, zero or false."""
     if typing.get_origin(hint) in (list, dict, tuple) or field.default is msgspec.NODEFAULT:
         return True
+    if _optional_struct(hint) is not None:  # protobuf tells an absent message from an empty one by itself
+        return True
     return field.default is not None and not field.default
 
 
@@ -134,8 +140,11 @@ def _converts(hint: Any) -> tuple[Convert | None, Convert | None]:
     if _is_struct(hint):
         twin = twin_of(hint)
         return twin.to_proto, twin.from_proto
-    if origin is list and _is_struct(arguments[0]):
-        return _list_converts(twin_of(arguments[0]))
+    inner = _optional_struct(hint)
+    if inner is not None:
+        return _optional_converts(twin_of(inner))
+    if origin in (list, tuple) and _is_struct(arguments[0]):
+        return _sequence_converts(twin_of(arguments[0]), origin)
     if origin is dict and _is_struct(arguments[1]):
         return _dict_converts(twin_of(arguments[1]))
     if origin in (list, dict, tuple):
@@ -147,10 +156,21 @@ def _is_struct(hint: Any) -> bool:
     return isinstance(hint, type) and issubclass(hint, msgspec.Struct)
 
 
-def _list_converts(twin: Twin) -> tuple[Convert, Convert]:
+def _optional_struct(hint: Any) -> type[msgspec.Struct] | None:
+    """The struct of a field that holds it or None."""
+    if typing.get_origin(hint) is not types.UnionType:
+        return None
+    return next((inner for inner in typing.get_args(hint) if _is_struct(inner)), None)
+
+
+def _optional_converts(twin: Twin) -> tuple[Convert, Convert]:
+    return lambda struct: None if struct is None else twin.to_proto(struct), twin.from_proto
+
+
+def _sequence_converts(twin: Twin, sequence: Convert) -> tuple[Convert, Convert]:
     return (
         lambda structs: [twin.to_proto(struct) for struct in structs],
-        lambda messages: [twin.from_proto(message) for message in messages],
+        lambda messages: sequence(twin.from_proto(message) for message in messages),
     )
 
 

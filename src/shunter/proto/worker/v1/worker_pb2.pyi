@@ -69,7 +69,7 @@ class Refused(_message.Message):
     def __init__(self, code: _Optional[str] = ..., reason: _Optional[str] = ..., retry: _Optional[bool] = ...) -> None: ...
 
 class Order(_message.Message):
-    __slots__ = ("job", "group", "first", "last", "attempt", "spec", "reservation", "width", "namespace", "job_name", "group_name", "count")
+    __slots__ = ("job", "group", "first", "last", "attempt", "spec", "reservation", "width", "namespace", "job_name", "group_name", "count", "shown", "entries")
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     FIRST_FIELD_NUMBER: _ClassVar[int]
@@ -82,6 +82,8 @@ class Order(_message.Message):
     JOB_NAME_FIELD_NUMBER: _ClassVar[int]
     GROUP_NAME_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
+    SHOWN_FIELD_NUMBER: _ClassVar[int]
+    ENTRIES_FIELD_NUMBER: _ClassVar[int]
     job: int
     group: int
     first: int
@@ -94,10 +96,79 @@ class Order(_message.Message):
     job_name: str
     group_name: str
     count: int
-    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., attempt: _Optional[int] = ..., spec: _Optional[int] = ..., reservation: _Optional[int] = ..., width: _Optional[int] = ..., namespace: _Optional[str] = ..., job_name: _Optional[str] = ..., group_name: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+    shown: _containers.RepeatedScalarFieldContainer[int]
+    entries: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., attempt: _Optional[int] = ..., spec: _Optional[int] = ..., reservation: _Optional[int] = ..., width: _Optional[int] = ..., namespace: _Optional[str] = ..., job_name: _Optional[str] = ..., group_name: _Optional[str] = ..., count: _Optional[int] = ..., shown: _Optional[_Iterable[int]] = ..., entries: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class Mount(_message.Message):
+    __slots__ = ("source", "target", "read_only")
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    TARGET_FIELD_NUMBER: _ClassVar[int]
+    READ_ONLY_FIELD_NUMBER: _ClassVar[int]
+    source: str
+    target: str
+    read_only: bool
+    def __init__(self, source: _Optional[str] = ..., target: _Optional[str] = ..., read_only: _Optional[bool] = ...) -> None: ...
+
+class Port(_message.Message):
+    __slots__ = ("name", "port", "host_port")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PORT_FIELD_NUMBER: _ClassVar[int]
+    HOST_PORT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    port: int
+    host_port: int
+    def __init__(self, name: _Optional[str] = ..., port: _Optional[int] = ..., host_port: _Optional[int] = ...) -> None: ...
+
+class HealthCheck(_message.Message):
+    __slots__ = ("kind", "path", "port", "command", "interval_s", "timeout_s", "failures", "start_grace_s", "options")
+    class OptionsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: str
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    PORT_FIELD_NUMBER: _ClassVar[int]
+    COMMAND_FIELD_NUMBER: _ClassVar[int]
+    INTERVAL_S_FIELD_NUMBER: _ClassVar[int]
+    TIMEOUT_S_FIELD_NUMBER: _ClassVar[int]
+    FAILURES_FIELD_NUMBER: _ClassVar[int]
+    START_GRACE_S_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    path: str
+    port: str
+    command: _containers.RepeatedScalarFieldContainer[str]
+    interval_s: float
+    timeout_s: float
+    failures: int
+    start_grace_s: float
+    options: _containers.ScalarMap[str, str]
+    def __init__(self, kind: _Optional[str] = ..., path: _Optional[str] = ..., port: _Optional[str] = ..., command: _Optional[_Iterable[str]] = ..., interval_s: _Optional[float] = ..., timeout_s: _Optional[float] = ..., failures: _Optional[int] = ..., start_grace_s: _Optional[float] = ..., options: _Optional[_Mapping[str, str]] = ...) -> None: ...
+
+class Container(_message.Message):
+    __slots__ = ("image", "args", "network", "cap_add", "pids_max", "pull", "read_only")
+    IMAGE_FIELD_NUMBER: _ClassVar[int]
+    ARGS_FIELD_NUMBER: _ClassVar[int]
+    NETWORK_FIELD_NUMBER: _ClassVar[int]
+    CAP_ADD_FIELD_NUMBER: _ClassVar[int]
+    PIDS_MAX_FIELD_NUMBER: _ClassVar[int]
+    PULL_FIELD_NUMBER: _ClassVar[int]
+    READ_ONLY_FIELD_NUMBER: _ClassVar[int]
+    image: str
+    args: _containers.RepeatedScalarFieldContainer[str]
+    network: str
+    cap_add: _containers.RepeatedScalarFieldContainer[str]
+    pids_max: int
+    pull: str
+    read_only: bool
+    def __init__(self, image: _Optional[str] = ..., args: _Optional[_Iterable[str]] = ..., network: _Optional[str] = ..., cap_add: _Optional[_Iterable[str]] = ..., pids_max: _Optional[int] = ..., pull: _Optional[str] = ..., read_only: _Optional[bool] = ...) -> None: ...
 
 class TaskSpec(_message.Message):
-    __slots__ = ("command", "env", "dir", "cpu_milli", "memory_bytes", "disk_bytes", "run_timeout_s", "stop_grace_s", "log_max_bytes", "runtime")
+    __slots__ = ("command", "env", "dir", "cpu_milli", "memory_bytes", "disk_bytes", "run_timeout_s", "stop_grace_s", "log_max_bytes", "runtime", "container", "mounts", "ports", "health", "user", "stdout", "stderr", "devices", "payload")
     class EnvEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -105,6 +176,13 @@ class TaskSpec(_message.Message):
         key: str
         value: str
         def __init__(self, key: _Optional[str] = ..., value: _Optional[str] = ...) -> None: ...
+    class DevicesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     COMMAND_FIELD_NUMBER: _ClassVar[int]
     ENV_FIELD_NUMBER: _ClassVar[int]
     DIR_FIELD_NUMBER: _ClassVar[int]
@@ -115,6 +193,15 @@ class TaskSpec(_message.Message):
     STOP_GRACE_S_FIELD_NUMBER: _ClassVar[int]
     LOG_MAX_BYTES_FIELD_NUMBER: _ClassVar[int]
     RUNTIME_FIELD_NUMBER: _ClassVar[int]
+    CONTAINER_FIELD_NUMBER: _ClassVar[int]
+    MOUNTS_FIELD_NUMBER: _ClassVar[int]
+    PORTS_FIELD_NUMBER: _ClassVar[int]
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
+    USER_FIELD_NUMBER: _ClassVar[int]
+    STDOUT_FIELD_NUMBER: _ClassVar[int]
+    STDERR_FIELD_NUMBER: _ClassVar[int]
+    DEVICES_FIELD_NUMBER: _ClassVar[int]
+    PAYLOAD_FIELD_NUMBER: _ClassVar[int]
     command: _containers.RepeatedScalarFieldContainer[str]
     env: _containers.ScalarMap[str, str]
     dir: str
@@ -125,7 +212,16 @@ class TaskSpec(_message.Message):
     stop_grace_s: float
     log_max_bytes: int
     runtime: str
-    def __init__(self, command: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., dir: _Optional[str] = ..., cpu_milli: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., run_timeout_s: _Optional[float] = ..., stop_grace_s: _Optional[float] = ..., log_max_bytes: _Optional[int] = ..., runtime: _Optional[str] = ...) -> None: ...
+    container: Container
+    mounts: _containers.RepeatedCompositeFieldContainer[Mount]
+    ports: _containers.RepeatedCompositeFieldContainer[Port]
+    health: _containers.RepeatedCompositeFieldContainer[HealthCheck]
+    user: str
+    stdout: str
+    stderr: str
+    devices: _containers.ScalarMap[str, int]
+    payload: bytes
+    def __init__(self, command: _Optional[_Iterable[str]] = ..., env: _Optional[_Mapping[str, str]] = ..., dir: _Optional[str] = ..., cpu_milli: _Optional[int] = ..., memory_bytes: _Optional[int] = ..., disk_bytes: _Optional[int] = ..., run_timeout_s: _Optional[float] = ..., stop_grace_s: _Optional[float] = ..., log_max_bytes: _Optional[int] = ..., runtime: _Optional[str] = ..., container: _Optional[_Union[Container, _Mapping]] = ..., mounts: _Optional[_Iterable[_Union[Mount, _Mapping]]] = ..., ports: _Optional[_Iterable[_Union[Port, _Mapping]]] = ..., health: _Optional[_Iterable[_Union[HealthCheck, _Mapping]]] = ..., user: _Optional[str] = ..., stdout: _Optional[str] = ..., stderr: _Optional[str] = ..., devices: _Optional[_Mapping[str, int]] = ..., payload: _Optional[bytes] = ...) -> None: ...
 
 class Orders(_message.Message):
     __slots__ = ("epoch", "orders", "specs")
@@ -145,18 +241,22 @@ class Orders(_message.Message):
     def __init__(self, epoch: _Optional[int] = ..., orders: _Optional[_Iterable[_Union[Order, _Mapping]]] = ..., specs: _Optional[_Mapping[int, TaskSpec]] = ...) -> None: ...
 
 class StopRange(_message.Message):
-    __slots__ = ("job", "group", "first", "last", "grace_s")
+    __slots__ = ("job", "group", "first", "last", "grace_s", "attempt", "signal")
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     FIRST_FIELD_NUMBER: _ClassVar[int]
     LAST_FIELD_NUMBER: _ClassVar[int]
     GRACE_S_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    SIGNAL_FIELD_NUMBER: _ClassVar[int]
     job: int
     group: int
     first: int
     last: int
     grace_s: float
-    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., grace_s: _Optional[float] = ...) -> None: ...
+    attempt: int
+    signal: int
+    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., grace_s: _Optional[float] = ..., attempt: _Optional[int] = ..., signal: _Optional[int] = ...) -> None: ...
 
 class Stop(_message.Message):
     __slots__ = ("epoch", "ranges")
@@ -282,7 +382,14 @@ class Ended(_message.Message):
     def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., first: _Optional[int] = ..., exits: _Optional[_Iterable[int]] = ..., started_ms: _Optional[_Iterable[int]] = ..., ended_ms: _Optional[_Iterable[int]] = ..., segment: _Optional[int] = ..., record: _Optional[int] = ..., how: _Optional[str] = ..., detail: _Optional[str] = ...) -> None: ...
 
 class Started(_message.Message):
-    __slots__ = ("job", "group", "attempt", "index", "started_ms", "segment", "record")
+    __slots__ = ("job", "group", "attempt", "index", "started_ms", "segment", "record", "ports")
+    class PortsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
@@ -290,6 +397,7 @@ class Started(_message.Message):
     STARTED_MS_FIELD_NUMBER: _ClassVar[int]
     SEGMENT_FIELD_NUMBER: _ClassVar[int]
     RECORD_FIELD_NUMBER: _ClassVar[int]
+    PORTS_FIELD_NUMBER: _ClassVar[int]
     job: int
     group: int
     attempt: int
@@ -297,7 +405,26 @@ class Started(_message.Message):
     started_ms: int
     segment: int
     record: int
-    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., index: _Optional[int] = ..., started_ms: _Optional[int] = ..., segment: _Optional[int] = ..., record: _Optional[int] = ...) -> None: ...
+    ports: _containers.ScalarMap[str, int]
+    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., index: _Optional[int] = ..., started_ms: _Optional[int] = ..., segment: _Optional[int] = ..., record: _Optional[int] = ..., ports: _Optional[_Mapping[str, int]] = ...) -> None: ...
+
+class Health(_message.Message):
+    __slots__ = ("job", "group", "attempt", "index", "is_healthy", "at_ms", "detail")
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    IS_HEALTHY_FIELD_NUMBER: _ClassVar[int]
+    AT_MS_FIELD_NUMBER: _ClassVar[int]
+    DETAIL_FIELD_NUMBER: _ClassVar[int]
+    job: int
+    group: int
+    attempt: int
+    index: int
+    is_healthy: bool
+    at_ms: int
+    detail: str
+    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., index: _Optional[int] = ..., is_healthy: _Optional[bool] = ..., at_ms: _Optional[int] = ..., detail: _Optional[str] = ...) -> None: ...
 
 class Returned(_message.Message):
     __slots__ = ("job", "group", "attempt", "first", "last")
@@ -330,7 +457,14 @@ class Lost(_message.Message):
     def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class Held(_message.Message):
-    __slots__ = ("job", "group", "attempt", "first", "last", "running", "started_ms", "segment", "record")
+    __slots__ = ("job", "group", "attempt", "first", "last", "running", "started_ms", "segment", "record", "ports")
+    class PortsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
@@ -340,6 +474,7 @@ class Held(_message.Message):
     STARTED_MS_FIELD_NUMBER: _ClassVar[int]
     SEGMENT_FIELD_NUMBER: _ClassVar[int]
     RECORD_FIELD_NUMBER: _ClassVar[int]
+    PORTS_FIELD_NUMBER: _ClassVar[int]
     job: int
     group: int
     attempt: int
@@ -349,33 +484,38 @@ class Held(_message.Message):
     started_ms: int
     segment: int
     record: int
-    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., running: _Optional[bool] = ..., started_ms: _Optional[int] = ..., segment: _Optional[int] = ..., record: _Optional[int] = ...) -> None: ...
+    ports: _containers.ScalarMap[str, int]
+    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., first: _Optional[int] = ..., last: _Optional[int] = ..., running: _Optional[bool] = ..., started_ms: _Optional[int] = ..., segment: _Optional[int] = ..., record: _Optional[int] = ..., ports: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Inventory(_message.Message):
-    __slots__ = ("seq", "held", "ended", "lost")
+    __slots__ = ("seq", "held", "ended", "lost", "health")
     SEQ_FIELD_NUMBER: _ClassVar[int]
     HELD_FIELD_NUMBER: _ClassVar[int]
     ENDED_FIELD_NUMBER: _ClassVar[int]
     LOST_FIELD_NUMBER: _ClassVar[int]
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
     seq: int
     held: _containers.RepeatedCompositeFieldContainer[Held]
     ended: _containers.RepeatedCompositeFieldContainer[Ended]
     lost: _containers.RepeatedCompositeFieldContainer[Lost]
-    def __init__(self, seq: _Optional[int] = ..., held: _Optional[_Iterable[_Union[Held, _Mapping]]] = ..., ended: _Optional[_Iterable[_Union[Ended, _Mapping]]] = ..., lost: _Optional[_Iterable[_Union[Lost, _Mapping]]] = ...) -> None: ...
+    health: _containers.RepeatedCompositeFieldContainer[Health]
+    def __init__(self, seq: _Optional[int] = ..., held: _Optional[_Iterable[_Union[Held, _Mapping]]] = ..., ended: _Optional[_Iterable[_Union[Ended, _Mapping]]] = ..., lost: _Optional[_Iterable[_Union[Lost, _Mapping]]] = ..., health: _Optional[_Iterable[_Union[Health, _Mapping]]] = ...) -> None: ...
 
 class Report(_message.Message):
-    __slots__ = ("seq", "ended", "started", "returned", "lost")
+    __slots__ = ("seq", "ended", "started", "returned", "lost", "health")
     SEQ_FIELD_NUMBER: _ClassVar[int]
     ENDED_FIELD_NUMBER: _ClassVar[int]
     STARTED_FIELD_NUMBER: _ClassVar[int]
     RETURNED_FIELD_NUMBER: _ClassVar[int]
     LOST_FIELD_NUMBER: _ClassVar[int]
+    HEALTH_FIELD_NUMBER: _ClassVar[int]
     seq: int
     ended: _containers.RepeatedCompositeFieldContainer[Ended]
     started: _containers.RepeatedCompositeFieldContainer[Started]
     returned: _containers.RepeatedCompositeFieldContainer[Returned]
     lost: _containers.RepeatedCompositeFieldContainer[Lost]
-    def __init__(self, seq: _Optional[int] = ..., ended: _Optional[_Iterable[_Union[Ended, _Mapping]]] = ..., started: _Optional[_Iterable[_Union[Started, _Mapping]]] = ..., returned: _Optional[_Iterable[_Union[Returned, _Mapping]]] = ..., lost: _Optional[_Iterable[_Union[Lost, _Mapping]]] = ...) -> None: ...
+    health: _containers.RepeatedCompositeFieldContainer[Health]
+    def __init__(self, seq: _Optional[int] = ..., ended: _Optional[_Iterable[_Union[Ended, _Mapping]]] = ..., started: _Optional[_Iterable[_Union[Started, _Mapping]]] = ..., returned: _Optional[_Iterable[_Union[Returned, _Mapping]]] = ..., lost: _Optional[_Iterable[_Union[Lost, _Mapping]]] = ..., health: _Optional[_Iterable[_Union[Health, _Mapping]]] = ...) -> None: ...
 
 class TaskStats(_message.Message):
     __slots__ = ("job", "group", "index", "attempt", "cpu_s", "memory_bytes", "processes")
