@@ -64,6 +64,27 @@ class Segments:
         self._max_bytes: int  # of the present task
         self._open()
 
+    @classmethod
+    def resume(cls, folder: str, number: int, max_bytes: int) -> Segments:
+        """Go on with a segment whose only task runs on. Raises OSError where it is no longer there."""
+        segments = cls.__new__(cls)
+        segments._folder = folder
+        segments.trouble = ""
+        segments._open_files(number, 0)
+        segments._noted = segments._touched = True
+        segments._max_bytes = max_bytes
+        for target in segments.streams:
+            target.begin(max_bytes)
+            target.size = os.lseek(target.fd, 0, os.SEEK_END)
+        segments._find_cuts()
+        return segments
+
+    def close(self) -> None:
+        """Let go of the files."""
+        for fd in (self._index, self._cuts, *(target.fd for target in self.streams)):
+            if fd >= 0:
+                os.close(fd)
+
     def begin(self, max_bytes: int) -> None:
         """A task starts: its slices begin here."""
         if self._touched or max_bytes != self._max_bytes:
@@ -135,10 +156,11 @@ class Segments:
                 os.close(fd)
 
     def _open(self) -> None:
-        number = _next_number(self._folder)
+        self._open_files(_next_number(self._folder), os.O_CREAT | os.O_EXCL)
+
+    def _open_files(self, number: int, flags: int) -> None:
         base = f"{self._folder}/{number}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        fds = [os.open(base + suffix, flags, 0o600) for suffix in (".out", ".err", ".idx")]
+        fds = [os.open(base + suffix, os.O_WRONLY | flags, 0o600) for suffix in (".out", ".err", ".idx")]
         self.number = number
         self.streams = (Stream(fds[OUT]), Stream(fds[ERR]))
         self._index = fds[2]
@@ -150,6 +172,20 @@ class Segments:
         self._noted = False
         self._touched = False
         self._max_bytes = 0
+
+    def _find_cuts(self) -> None:
+        """Of the present task, made by an earlier life."""
+        try:
+            self._cuts = os.open(f"{self._folder}/{self.number}.cut", os.O_RDWR)
+        except FileNotFoundError:
+            return
+        body = os.pread(self._cuts, CUT.size * 2, 0)
+        self._cut_count = len(body) // CUT.size
+        for place in range(self._cut_count):
+            stream, _, to = CUT.unpack_from(body, place * CUT.size)
+            target = self.streams[stream]
+            target.cut_place, target.cut_to = place, to
+            target.cut_at = target.size + CUT_SLACK_BYTES
 
     def _end_touched(self, job: int, group: int, index: int, attempt: int) -> None:
         for stream, target in enumerate(self.streams):

@@ -1,0 +1,134 @@
+"""What a runtime is to a worker: it starts single attempts of tasks in its own way (a container, a plugin's executor).
+
+Processes do not come this way: `worker.lanes` gives them to keepers. What is alike for all runtimes is done by
+`worker.attempts`, which calls this: the queue, time limits, the way of stopping, health checks, host ports, device ids,
+the payload's file, what is remembered over a restart of the worker, and results until they are acknowledged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Order
+from shunter.worker.settings import WorkerSettings
+from shunter.worker.task_log import TaskLog
+
+EXIT_NOT_FOUND, EXIT_NOT_STARTED = 127, 126
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Attempt:
+    """The name of one attempt, everywhere in the cluster."""
+
+    job: int
+    group: int
+    index: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """All that is needed to start one attempt. The same values are there again after a restart of the worker."""
+
+    attempt: Attempt
+    order: Order  # for the names: namespace, job_name, group_name
+    spec: TaskSpec
+    env: Mapping[str, str]  # of the spec, with all SHUNTER_* variables but SHUNTER_PAYLOAD
+    log: TaskLog  # takes the output
+    ports: Mapping[str, int] = field(default_factory=dict)  # name -> host port, also where the node chose it
+    devices: Mapping[str, Sequence[str]] = field(default_factory=dict)  # kind -> ids
+    payload: Path | None = None  # its file on the node; the runtime offers it, and says where in SHUNTER_PAYLOAD
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an attempt ended. `how` is "" for a plain exit, or memory, disk, error; an exit code of -1 means none."""
+
+    exit_code: int
+    ended_ms: int
+    how: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    cpu_s: float
+    memory_bytes: int
+    processes: int
+
+
+class NotStarted(Exception):
+    """The attempt could not be started: it ends with `how` error, this exit code, and the message as its detail."""
+
+    def __init__(self, detail: str, exit_code: int = EXIT_NOT_STARTED) -> None:
+        super().__init__(detail)
+        self.exit_code = exit_code
+
+
+class RuntimeGone(Exception):
+    """What the runtime talks to does not answer any longer, and nobody knows what became of the attempt: it is lost."""
+
+
+class Running(Protocol):
+    """One attempt that was started, running or ended."""
+
+    @property
+    def started_ms(self) -> int: ...
+
+    async def ended(self) -> Outcome:
+        """Until it has ended, all its output is in the log, and nothing of it runs. At once where it ended before.
+        May be cancelled and asked again. Raises RuntimeGone."""
+        ...
+
+    async def signal(self, number: int) -> None:
+        """Hand a signal to the task; nothing happens where it has ended. After the grace, `number` is SIGKILL: then
+        nothing of it may be left running."""
+        ...
+
+    async def execute(self, command: Sequence[str], timeout_s: float) -> tuple[int, str]:
+        """Run a command beside the task, where it sees what the task sees; its exit code and the end of its output.
+        Raises TimeoutError when it takes longer (and ends it, as far as possible), OSError where it cannot be run."""
+        ...
+
+    def address(self, port: str) -> tuple[str, int]:
+        """Where the worker reaches a port of the task, by the port's name or number. Raises LookupError."""
+        ...
+
+    async def usage(self) -> Usage | None:
+        """None where it cannot be told now."""
+        ...
+
+    async def remove(self) -> None:
+        """Its result is acknowledged: leave nothing of it behind, without hurry. Never raises; what stays is an orphan
+        that a later `find` removes."""
+        ...
+
+
+class Runtime(Protocol):
+    """One kind of runtime on one worker."""
+
+    async def open(self) -> Mapping[str, str]:
+        """Called once, first. Returns the node's attributes that come with it (`runtime.docker`: its version); none
+        where it cannot be used now. Must not take long, import much, or raise where there is nothing to talk to."""
+        ...
+
+    async def launch(self, launch: Launch) -> Running:
+        """Start one attempt; returns when it runs. Raises NotStarted. When cancelled (the attempt was stopped first),
+        it leaves nothing running."""
+        ...
+
+    async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:
+        """Called once, after `open`: those of an earlier life's attempts that were started, running or ended.
+        Whatever else of this home there is, is an orphan and is removed."""
+        ...
+
+    async def close(self) -> None:
+        """The worker leaves; what runs goes on."""
+        ...
+
+
+RuntimeFactory = Callable[[WorkerSettings], Runtime]  # what a plugin's entry point names

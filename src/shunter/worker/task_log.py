@@ -1,0 +1,92 @@
+"""The output of one attempt that no keeper runs: a log segment of its own, in the format of `keeping.segments`, so that
+it is read and deleted like any other. Made by `worker.attempts`, written by runtimes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from shunter.worker.keeping.segments import ERR, OUT, Segments
+
+__all__ = ["ERR", "OUT", "TaskLog"]
+
+Name = tuple[int, int, int, int]  # job, group, index, attempt
+Paths = tuple[str | None, str | None]
+RECORD = 0  # the only one of its segment
+
+
+class TaskLog:
+    """Open from the start of an attempt to its end, and opened again by the next life of the worker.
+
+    `paths` are the files that a task's streams go to instead; the captured log is then empty.
+    """
+
+    def __init__(self, segments: Segments, name: Name, paths: Paths) -> None:
+        self._segments = segments
+        self._name = name
+        self._paths = paths
+        self._files: dict[int, int] = {}
+
+    @classmethod
+    def create(cls, folder: Path, name: Name, max_bytes: int, paths: Paths = (None, None)) -> TaskLog:
+        """Raises OSError."""
+        segments = Segments(str(folder))
+        segments.begin(max_bytes)
+        made = cls(segments, name, paths)
+        made._open_files(os.O_TRUNC)
+        segments.note_running(*name)
+        return made
+
+    @classmethod
+    def reopen(cls, folder: Path, segment: int, name: Name, max_bytes: int, paths: Paths = (None, None)) -> TaskLog:
+        """Go on where an earlier life of the worker stopped. Raises OSError."""
+        made = cls(Segments.resume(str(folder), segment, max_bytes), name, paths)
+        made._open_files(os.O_APPEND)
+        return made
+
+    @property
+    def segment(self) -> int:
+        return self._segments.number
+
+    @property
+    def trouble(self) -> str:
+        """Why some output was not kept, if so."""
+        return self._segments.trouble
+
+    def write(self, stream: int, data: bytes) -> None:
+        """Take output of the task: `stream` is OUT or ERR. Never raises."""
+        file = self._files.get(stream)
+        if file is None:
+            self._segments.write(stream, data)
+            return
+        try:
+            written = 0
+            while written < len(data):
+                written += os.write(file, data[written:])
+        except OSError as error:
+            self._segments.trouble = f"{self._paths[stream]}: {os.strerror(error.errno or 0)}"
+
+    def written(self, stream: int) -> int:
+        """Bytes of the stream taken so far, in this life and earlier ones: so much a runtime that reads a task's output
+        from its beginning has to skip."""
+        file = self._files.get(stream)
+        return self._segments.streams[stream].size if file is None else os.fstat(file).st_size
+
+    def end(self) -> None:
+        """The task has ended: nothing more is written."""
+        self._segments.end(*self._name)
+        self._segments.flush()
+        self.close()
+
+    def close(self) -> None:
+        """Leave it as it is, for the next life of the worker."""
+        self._segments.close()
+        for file in self._files.values():
+            os.close(file)
+        self._files.clear()
+
+    def _open_files(self, how: int) -> None:
+        for stream, path in enumerate(self._paths):
+            if path is not None:
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
+                self._files[stream] = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | how, 0o644)
