@@ -63,6 +63,21 @@ class Ledger:
         self.tasks[rows] += counts
         self._doubted[rows] = True
 
+    def own(self, rows: IntArray, job: int) -> None:
+        """The job has these rows for itself from now on; 0 gives them back."""
+        self.owner[rows] = job
+        self._doubted[rows] = True
+        self.clock += 1
+        self.stamp[rows] = self.clock
+
+    def scratch(self) -> Ledger:
+        """A copy to try placements on; nobody remembers anything about it, and it is never synced."""
+        copy = Ledger(self._keep)
+        copy.__dict__.update(self.__dict__)
+        for name in ("free", "reserved", "kept", "tasks", "owner", "stamp", "_doubted"):
+            setattr(copy, name, getattr(self, name).copy())
+        return copy
+
     def room(self, task_class: TaskClass, rows: IntArray, most: int) -> IntArray:
         """How many tasks of the class fit on each row, `most` at most."""
         room = np.full(len(rows), most, dtype=np.int64)
@@ -140,6 +155,7 @@ class Ledger:
         self.busy: FloatArray = np.zeros(rows)
         self.tasks: IntArray = np.zeros(rows, dtype=np.int64)
         self.eligible: BoolArray = np.zeros(rows, dtype=np.bool_)
+        self.owner: IntArray = np.zeros(rows, dtype=np.int64)  # the job that has the row for itself, or 0
         self.kind: IntArray = np.zeros(rows, dtype=np.int64)
         self.number: IntArray = np.arange(rows)
         self.stamp: IntArray = np.zeros(rows, dtype=np.int64)
@@ -148,7 +164,19 @@ class Ledger:
     def _grow(self, rows: int) -> None:
         old = self.__dict__.copy()
         self._allocate(resources=len(self.column), rows=rows)
-        for name in ("free", "size", "reserved", "kept", "busy", "tasks", "eligible", "kind", "stamp", "_doubted"):
+        for name in (
+            "free",
+            "size",
+            "reserved",
+            "kept",
+            "busy",
+            "tasks",
+            "eligible",
+            "owner",
+            "kind",
+            "stamp",
+            "_doubted",
+        ):
             getattr(self, name)[..., : old[name].shape[-1]] = old[name]
 
     def _read(self, nodes: Nodes, rows: IntArray) -> None:
@@ -160,6 +188,7 @@ class Ledger:
             | (nodes.busy[rows] != self.busy[rows])
             | (nodes.tasks[rows] != self.tasks[rows])
             | (nodes.eligible[rows] != self.eligible[rows])
+            | (nodes.owner[rows] != self.owner[rows])
             | (nodes.kind[rows] != self.kind[rows])
         )
         rows, free, size = rows[differs], free[:, differs], size[:, differs]
@@ -167,7 +196,8 @@ class Ledger:
             self._sizes.clear()
         self.free[:, rows], self.size[:, rows] = free, size
         self.busy[rows], self.tasks[rows] = nodes.busy[rows], nodes.tasks[rows]
-        self.eligible[rows], self.kind[rows] = nodes.eligible[rows], nodes.kind[rows]
+        self.eligible[rows], self.owner[rows] = nodes.eligible[rows], nodes.owner[rows]
+        self.kind[rows] = nodes.kind[rows]
         if len(rows):
             self._settle(rows)
 

@@ -102,3 +102,26 @@ def test_other_nodes_in_the_same_rows_do_not_inherit_prices() -> None:
         assert chosen(policy.decide(before.view(queued), 0.0, 9)) == {1: {1: 1}}
     after.nodes.count = 2
     assert chosen(policy.decide(after.view(queued), 0.0, 9)) == {}
+
+
+def test_an_owned_row_is_read_again_with_the_next_view() -> None:
+    cluster = four_nodes()
+    ledger = synced(cluster)
+    seen = ledger.clock
+    ledger.own(rows(1, 2), job=7)
+    cluster.nodes.owner[1] = 7  # row 1 was applied, row 2 refused
+    cluster.touch(1)
+    assert ledger.changed_since(seen).tolist() == [1, 2]  # type: ignore[union-attr]
+    ledger.sync(cluster.nodes)
+    assert ledger.owner[:4].tolist() == [0, 7, 0, 0]
+
+
+def test_what_is_tried_on_a_scratch_leaves_no_trace() -> None:
+    ledger = synced(four_nodes())
+    clock = ledger.clock
+    scratch = ledger.scratch()
+    scratch.place(A_TASK, rows(1), rows(4))
+    scratch.own(rows(2), job=7)
+    assert (ledger.clock, ledger.owner[2]) == (clock, 0)
+    assert ledger.room(A_TASK, rows(1), most=10).tolist() == [4]
+    assert scratch.room(A_TASK, rows(1), most=10).tolist() == [0]
