@@ -20,7 +20,7 @@ STANDARD = sys.stdlib_module_names
 RULES: dict[str, tuple[str, str]] = {
     # package            our own                                                      third-party
     "log":              ("",                                                          ""),
-    "model":            ("",                                                          "msgspec yaml"),
+    "model":            ("",                                                          "cronsim? msgspec yaml"),
     "planning":         ("model",                                                     "numpy"),
     "ports":            ("model",                                                     "msgspec"),
     "proto":            ("",                                                          "google grpc"),

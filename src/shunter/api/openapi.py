@@ -14,9 +14,9 @@ from shunter.api.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.references import JOB_PATTERN
 from shunter.api.routing import Answer, RequestBody, Route
 from shunter.model import cluster_fields
-from shunter.model.job_fields import LABELS
 from shunter.model.jobs import COUNT_MAX
 from shunter.model.manifests import job_schema
+from shunter.model.name_fields import LABELS
 
 Document = dict[str, Any]
 

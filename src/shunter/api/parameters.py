@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from shunter.api.references import EVENT_PATTERN, parse_event_position
 from shunter.model.errors import Invalid
 from shunter.model.fields import Field, Schema, text
-from shunter.model.job_fields import LABEL_KEY_PATTERN, NAME
+from shunter.model.name_fields import LABEL_KEY_PATTERN, NAME
 from shunter.model.problems import Problems, nearest
 
 QUERY_SIZE_MAX = 8192

@@ -9,8 +9,8 @@ import re
 from typing import NoReturn
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.job_fields import NAME_PATTERN
 from shunter.model.jobs import COUNT_MAX
+from shunter.model.name_fields import NAME_PATTERN
 from shunter.model.problems import shown
 from shunter.ports.gateway import EventPosition, JobReference
 

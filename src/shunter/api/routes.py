@@ -7,9 +7,9 @@ from shunter.api import parameters as p
 from shunter.api.routing import Answer, RequestBody, Route
 from shunter.model import views as v
 from shunter.model.fields import text
-from shunter.model.job_fields import NAME
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.lifecycles import JobState, TaskState
+from shunter.model.name_fields import NAME
 
 BASE = "/api/v1"
 PAGE_MAX = 1000

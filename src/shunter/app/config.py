@@ -19,9 +19,10 @@ from shunter.engine.settings import EngineSettings
 from shunter.model.cluster_fields import HAND_SET_MIN_S, HEARTBEAT
 from shunter.model.errors import Invalid, Problem
 from shunter.model.fields import Field, Section, amount, duration, flag, text, whole
-from shunter.model.job_fields import LABELS, NAME, RESOURCES
+from shunter.model.name_fields import LABELS, NAME
 from shunter.model.problems import Problems
 from shunter.model.resources import AMOUNT_MAX, CPU, DISK, MEMORY
+from shunter.model.task_fields import RESOURCES
 from shunter.ports.store import Retention
 from shunter.watcher.pace import Pace
 from shunter.watcher.settings import TIMEOUT_HEARTBEATS, WatcherSettings

@@ -1,5 +1,6 @@
 """Kinds of manifest fields. Each knows how to read a value (noting problems instead of stopping at the first) and what
-the published JSON Schema says of it, so that the two cannot drift apart. `model.manifests` builds its tables of them.
+the published JSON Schema says of it, so that the two cannot drift apart. The tables of fields are built of them; lists
+and mappings are in `model.field_lists`.
 
 A reader takes (value, path, problems). After a problem it returns anything: nothing is built once a problem is noted.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shunter.model.problems import SHOWN_MAX, UNSAID, Problems, nearest
@@ -34,6 +35,10 @@ class Field:
     default: Any = None
     required: bool = False
 
+    def about(self, description: str) -> Field:
+        """The same field, with words for whoever edits a manifest."""
+        return replace(self, schema=self.schema | {"description": description})
+
 
 class Section:
     """A mapping with known fields. `later` names fields of the design that this version does not have yet."""
@@ -48,7 +53,17 @@ class Section:
 
     def read(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
         """The values of all fields by name, defaults filled in."""
-        values = self._defaults.copy()
+        given = self.read_given(value, path, problems)
+        if type(value) is dict:
+            prefix = f"{path}." if path and path[-1] != "." else path
+            for name in self._required:
+                if name not in value:
+                    problems.add(prefix + name, "is missing", fix=f"add {name}")
+        return self._defaults | given
+
+    def read_given(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
+        """The values of the fields that are there. What is required is not asked for: it may come from elsewhere."""
+        values: dict[str, Any] = {}
         if type(value) is not dict:
             problems.add(
                 path.rstrip(".") or "document", "must be a mapping", value=value, fix=f"give {self._example()}"
@@ -61,10 +76,11 @@ class Section:
                 self._refuse_unknown(str(name), prefix, problems)
             else:
                 values[name] = reader(item, prefix + name, problems)
-        for name in self._required:
-            if name not in value:
-                problems.add(prefix + name, "is missing", fix=f"add {name}")
         return values
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        return self._fields
 
     @property
     def schema(self) -> Schema:
@@ -76,6 +92,11 @@ class Section:
 
     def as_field(self, *, default: Any = None, required: bool = False) -> Field:
         return Field(self.read, self.schema, default, required)
+
+    def as_given_field(self) -> Field:
+        """A field of which only what is given is kept, to be merged with what is given elsewhere."""
+        schema = {key: value for key, value in self.schema.items() if key != "required"}
+        return Field(self.read_given, schema, {})
 
     def _refuse_unknown(self, name: str, prefix: str, problems: Problems) -> None:
         path = prefix + name[:SHOWN_MAX]
@@ -203,45 +224,6 @@ def amount(resource: str, minimum: int, maximum: int, *, default: int | None = N
     spelled = {"type": "string", "pattern": QUANTITY_PATTERN, "maxLength": SPELLING_SIZE_MAX}
     counted = {"type": "number", "minimum": 0, "maximum": maximum}
     return Field(read, {"description": "a quantity like 500m or 256Mi", "anyOf": [spelled, counted]}, default)
-
-
-def texts(item: Field, *, count_min: int = 0, count_max: int, fix: str | None = None, required: bool = False) -> Field:
-    """A list of texts, kept as a tuple."""
-    read_item = item.read
-
-    def read(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
-        if type(value) is not list:
-            problems.add(path, "must be a list", value=value, fix=fix)
-            return ()
-        if not count_min <= len(value) <= count_max:
-            problems.add(path, f"must have {count_min:,} to {count_max:,} items", value=value)
-            return ()
-        return tuple([read_item(word, f"{path}[{index}]", problems) for index, word in enumerate(value)])
-
-    schema: Schema = {"type": "array", "items": item.schema, "minItems": count_min, "maxItems": count_max}
-    return Field(read, schema, (), required)
-
-
-def mapping(key: Field, value: Field, *, count_max: int) -> Field:
-    """Names to values. What is there instead of a mapping is not shown: it may be a secret."""
-    read_key, read_value = key.read, value.read
-
-    def read(entries: Any, path: str, problems: Problems) -> dict[str, Any]:
-        if type(entries) is not dict:
-            problems.add(path, "must be a mapping of names to values")
-            return {}
-        if len(entries) > count_max:
-            problems.add(path, f"must have at most {count_max:,} entries", value=entries)
-            return {}
-        kept = {}
-        for name, item in entries.items():
-            at = f"{path}.{str(name)[:SHOWN_MAX]}"
-            read_key(name, at, problems)
-            kept[name] = read_value(item, at, problems)
-        return kept
-
-    schema: Schema = {"type": "object", "propertyNames": key.schema, "additionalProperties": value.schema}
-    return Field(read, schema | {"maxProperties": count_max}, {})
 
 
 def _size_fault(value: str, size_max: int) -> str:

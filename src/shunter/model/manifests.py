@@ -1,6 +1,7 @@
 """Job manifests: from a decoded YAML or JSON document to a JobSpec, or to the list of everything that is wrong with it.
 
-Called by the gateway for every submit. What is valid is said by the tables of `model.job_fields`.
+Called by the gateway for every submit, and by `validate` without a cluster. What is valid is said by the tables of
+`model.job_fields` and by `model.job_checks`.
 """
 
 from __future__ import annotations
@@ -10,19 +11,20 @@ from typing import Any
 
 import msgspec
 
-from shunter.model.errors import Rejected
+from shunter.model.errors import Invalid, Problem
 from shunter.model.fields import Schema
-from shunter.model.job_fields import ARGUMENTS_SIZE_MAX, DOCUMENT, ENV_RESERVED, LABELS, NAME, UNLIMITED
-from shunter.model.jobs import NAMESPACE_DEFAULT, GroupSpec, JobSpec, Restart, TaskSpec
+from shunter.model.graph import find_cycle, show_cycle
+from shunter.model.group_checks import ExpressionCheck, Expressions, GroupCheck
+from shunter.model.job_building import build_job
+from shunter.model.job_checks import check_job
+from shunter.model.job_fields import DOCUMENT
+from shunter.model.job_groups import read_groups
+from shunter.model.jobs import BATCH, NAMESPACE_DEFAULT, JobSpec
+from shunter.model.name_fields import LABELS, NAME
 from shunter.model.problems import Problems
-from shunter.model.resources import CPU, DISK, MEMORY
 
-GROUP_DEFAULT = "main"
-CPU_DEFAULT_MILLI = 1000
 CACHED_JOBS_MAX = 256
 CACHED_KEY_SIZE_MAX = 16 * 2**10
-
-ConstraintCheck = Callable[[str], object]  # raises ValueError, or a rejection, that says what is wrong
 
 
 def parse_job(
@@ -30,11 +32,27 @@ def parse_job(
     *,
     default_namespace: str | None = None,
     name_default: str | None = None,
-    check_constraint: ConstraintCheck | None = None,
+    check_constraint: ExpressionCheck | None = None,
+    check_job_match: ExpressionCheck | None = None,
 ) -> JobSpec:
     """One manifest as a JobSpec. Raises Invalid with every problem. Without a `name_default` a name must be given."""
-    reader = JobReader(check_constraint, cached_jobs_max=0)
+    reader = JobReader(check_constraint, check_job_match, cached_jobs_max=0)
     return reader.read(document, default_namespace=default_namespace, name_default=name_default)
+
+
+def validate_documents(
+    documents: Sequence[object],
+    *,
+    check_constraint: ExpressionCheck | None = None,
+    check_job_match: ExpressionCheck | None = None,
+) -> list[Problem]:
+    """All that is wrong with the manifests of one file, as far as it can be seen without a cluster."""
+    reader = JobReader(check_constraint, check_job_match)
+    try:
+        reader.read_all(documents, default_namespace=None, make_name=str)
+    except Invalid as error:
+        return list(error.problems)
+    return []
 
 
 def job_schema() -> Schema:
@@ -53,8 +71,14 @@ class JobReader:
     """Reads manifests and keeps what it validated last: jobs of one bulk submit often differ in their name only, and
     then cost a few microseconds and share their groups. What it returns must not be changed."""
 
-    def __init__(self, check_constraint: ConstraintCheck | None, *, cached_jobs_max: int = CACHED_JOBS_MAX) -> None:
-        self._check_constraint = check_constraint
+    def __init__(
+        self,
+        check_constraint: ExpressionCheck | None,
+        check_job_match: ExpressionCheck | None = None,
+        *,
+        cached_jobs_max: int = CACHED_JOBS_MAX,
+    ) -> None:
+        self._expressions = Expressions(check_constraint, check_job_match)
         self._cached_jobs_max = cached_jobs_max
         self._cache: dict[bytes, JobSpec] = {}
         self._encode = msgspec.msgpack.Encoder().encode
@@ -83,7 +107,10 @@ class JobReader:
                     job = msgspec.structs.replace(job, name=make_name())
             jobs.append(job)
         problems.raise_any()
-        return [job for job in jobs if job is not None]
+        whole = [job for job in jobs if job is not None]
+        _check_cycles(whole, problems)
+        problems.raise_any()
+        return whole
 
     def _read(self, document: Any, path: str, namespace: str, problems: Problems) -> JobSpec | None:
         """None after a problem. A job that has no name yet has an empty one."""
@@ -96,7 +123,7 @@ class JobReader:
             return known
         if name:
             NAME.read(name, f"{path}metadata.name", problems)
-        return JobSpec(known.namespace, name, known.groups, known.type, known.priority, known.labels)
+        return JobSpec(known.namespace, name, known.groups, known.type, known.priority, known.labels, known.options)
 
     def _key(self, document: Any, namespace: str) -> tuple[bytes, str]:
         """All of a document but its name, encoded, and that name. No key means: do not look it up, it is odd or big."""
@@ -121,68 +148,23 @@ class JobReader:
     def _validate(self, document: Any, path: str, namespace: str, problems: Problems) -> JobSpec | None:
         found = len(problems.found)
         values = DOCUMENT.read(document, path, problems)
-        if len(problems.found) == found:
-            self._check(values["spec"], f"{path}spec", problems)
-        return _build(values, namespace) if len(problems.found) == found else None
-
-    def _check(self, spec: dict[str, Any], path: str, problems: Problems) -> None:
-        """What no field can see alone."""
-        command, env, restart = spec["command"], spec["env"], spec["restart"]
-        if not command[0]:
-            problems.add(f"{path}.command[0]", "must name a program", value="")
-        for name in ENV_RESERVED.intersection(env):
-            problems.add(f"{path}.env.{name}", "is set by Shunter itself", fix="leave it out")
-        if len("\0".join((*command, *env, *env.values())).encode()) > ARGUMENTS_SIZE_MAX:
-            problems.add(f"{path}.command", f"must be, together with env, at most {ARGUMENTS_SIZE_MAX:,} bytes")
-        if restart and restart["delay_max"] is not None and restart["delay_max"] < restart["delay"]:
-            problems.add(f"{path}.restart.delay_max", "must not be less than delay", value=restart["delay_max"])
-        if self._check_constraint is not None:
-            for number, constraint in enumerate(spec["constraints"]):
-                try:
-                    self._check_constraint(constraint)
-                except (ValueError, Rejected) as error:
-                    problems.add(f"{path}.constraints[{number}]", str(error), value=constraint)
+        if len(problems.found) > found:
+            return None
+        spec, at = values["spec"], f"{path}spec"
+        groups = read_groups(spec, at)
+        check_job(spec, groups, at, problems)
+        for group in groups:
+            GroupCheck(group, spec.get("type", BATCH), self._expressions, problems).run()
+        return build_job(values["metadata"], spec, groups, namespace) if len(problems.found) == found else None
 
 
-def _build(values: dict[str, Any], namespace: str) -> JobSpec:
-    metadata, spec = values["metadata"], values["spec"]
-    amounts = {CPU: CPU_DEFAULT_MILLI} | spec["resources"]
-    task = TaskSpec(
-        command=spec["command"],
-        env=spec["env"],
-        dir=spec["dir"],
-        cpu_milli=amounts[CPU],
-        memory_bytes=amounts.get(MEMORY, 0),
-        disk_bytes=amounts.get(DISK, 0),
-        run_timeout_s=spec["timeout"]["run"],
-        stop_grace_s=spec["stop_grace"],
-        log_max_bytes=spec["log_max"],
-    )
-    group = GroupSpec(
-        name=GROUP_DEFAULT,
-        count=spec["count"],
-        task=task,
-        needs={name: amount for name, amount in amounts.items() if amount},
-        restart=_build_restart(spec["restart"]),
-        datacenters=spec["datacenters"],
-        constraints=spec["constraints"],
-        queue_timeout_s=spec["timeout"]["queue"],
-    )
-    name, labels = metadata["name"] or "", metadata["labels"]
-    return JobSpec(metadata["namespace"] or namespace, name, (group,), spec["type"], spec["priority"], labels)
-
-
-def _build_restart(values: dict[str, Any] | None) -> Restart:
-    if values is None:
-        return Restart()
-    policy, most = values["policy"], values["max"]
-    if most is None:
-        most = Restart().max if policy in ("never", "on-failure") else None
-    return Restart(
-        policy=policy,
-        max=None if most == UNLIMITED else most,
-        delay_s=values["delay"],
-        factor=float(values["factor"]),
-        delay_max_s=max(Restart().delay_max_s, values["delay"]) if values["delay_max"] is None else values["delay_max"],
-        jitter=float(values["jitter"]),
-    )
+def _check_cycles(jobs: Sequence[JobSpec], problems: Problems) -> None:
+    """Jobs of one file that wait for one another in a circle. Names with a run are of the past and wait for nobody."""
+    waiting = {(job.namespace, job.name): number for number, job in enumerate(jobs) if job.options.after}
+    if not waiting:
+        return
+    edges = {name: [(name[0], edge.job) for edge in jobs[number].options.after] for name, number in waiting.items()}
+    if cycle := find_cycle(edges):
+        path = f"items[{waiting[cycle[0]]}]." if len(jobs) > 1 else ""
+        shown = show_cycle(name for _, name in cycle)
+        problems.add(f"{path}spec.after", f"jobs wait for one another: {shown}", fix="remove one of these edges")

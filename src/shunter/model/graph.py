@@ -1,0 +1,39 @@
+"""Cycles among things that wait for one another. Used for the jobs and groups of manifests, and by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def find_cycle(waits_for: Mapping[T, Iterable[T]]) -> list[T] | None:
+    """One cycle as `[a, b, a]`: a waits for b, and b for a. None where there is none.
+
+    Walks depth first without recursion, so that a chain of any length is safe. What is waited for but has no entry of
+    its own waits for nothing.
+    """
+    done: set[T] = set()
+    for start in waits_for:
+        if start in done:
+            continue
+        path = {start: None}  # in the order of the walk
+        ahead: list[Iterator[T]] = [iter(waits_for[start])]
+        while ahead:
+            following = next((each for each in ahead[-1] if each not in done), None)
+            if following is None:
+                ahead.pop()
+                done.add(path.popitem()[0])
+            elif following in path:
+                walked = list(path)
+                return [*walked[walked.index(following) :], following]
+            else:
+                path[following] = None
+                ahead.append(iter(waits_for.get(following, ())))
+    return None
+
+
+def show_cycle(cycle: Iterable[object]) -> str:
+    """`a -> b -> a`."""
+    return " -> ".join(str(each) for each in cycle)

@@ -1,0 +1,73 @@
+"""Cron lines and time zones: whether they can be read, and when they fire next. Used for manifests and by the engine.
+
+The clock is handed in; the libraries are loaded by whoever has a schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+from functools import lru_cache
+
+CRON_SIZE_MAX = 256
+FIELDS = (5, 6)  # six begin with seconds
+WORDS = {
+    "@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
+}  # fmt: skip
+
+_SOME_TIME = datetime(2024, 1, 1)
+
+
+@lru_cache(maxsize=256)
+def check_cron(line: str) -> str:
+    """What is wrong with a cron line, or nothing."""
+    from cronsim import CronSim, CronSimError
+
+    spelt = _spell(line)
+    if spelt.startswith("@"):
+        return f"must be five fields, or one of {', '.join(WORDS)}"
+    if len(spelt.split()) not in FIELDS:
+        return f"must have five fields, found {len(spelt.split())}"
+    try:
+        next(CronSim(spelt, _SOME_TIME))
+    except CronSimError as error:
+        return f"has a {str(error).lower()}"
+    except StopIteration:
+        return "never fires"
+    except (AssertionError, TypeError, ValueError, OverflowError):  # its parser trips over some oddities
+        return "cannot be read as a cron line"
+    return ""
+
+
+def next_firing_ms(line: str, timezone: str, after_ms: int) -> int | None:
+    """When a checked line fires next after a time; None where it does not within fifty years."""
+    from zoneinfo import ZoneInfo
+
+    from cronsim import CronSim
+
+    zone = UTC if timezone == "UTC" else ZoneInfo(timezone)
+    start = datetime.fromtimestamp(after_ms // 1000, zone)
+    firing = next(CronSim(_spell(line), start), None)
+    return None if firing is None else round(firing.timestamp() * 1000)
+
+
+@lru_cache(maxsize=256)
+def find_timezone(name: str) -> bool:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True
+
+
+def timezones() -> Collection[str]:
+    from zoneinfo import available_timezones
+
+    return sorted(available_timezones())
+
+
+def _spell(line: str) -> str:
+    return WORDS.get(line.strip().lower(), line.strip())
