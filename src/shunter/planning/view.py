@@ -127,6 +127,11 @@ class ClusterView:
     classes: Callable[[int], TaskClass] | None = None  # of what runs, by id
     tally: Callable[[int], Mapping[int, int]] | None = None  # class id -> row -> tasks of the class there
     presence: Callable[[str], IntArray] | None = None  # a match over jobs -> tasks on each row for which it holds
+    matches: Callable[[str, int], bool] | None = None  # whether it holds for any job with tasks of that class
+    # class id -> tasks on each row of jobs whose required anti-affinity matches a job with tasks of the class, or None
+    # if there are none. Left out (None) while no job with such a rule is on a node, so that others need not ask.
+    repels: Callable[[int], IntArray | None] | None = None
+    called: Callable[[int], str] | None = None  # class id -> how to call it in a reason: "render@3"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,110 @@
+"""Gangs: classes that start together or not at all, also across groups. The planner brings a gang when the first of its
+classes has its turn; preemption and backfill try gangs on scratch sites.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shunter.planning.pick import Picked
+from shunter.planning.site import Site
+from shunter.planning.view import Queued
+
+Placed = list[tuple[Queued, Picked]]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What has its turn as one: a gang with all its classes, or a class whose tasks each go by themselves."""
+
+    members: tuple[Queued, ...]
+    gang: int = 0
+
+    @property
+    def count(self) -> int:
+        return sum(each.count for each in self.members)
+
+    @property
+    def priority(self) -> int:
+        """Of the least important member, so that nobody is ended for the sake of less."""
+        return min(each.task_class.priority for each in self.members)
+
+    @property
+    def since_ms(self) -> int:
+        return min(each.since_ms for each in self.members)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it may lack nothing, or takes what it gets."""
+        return self.gang > 0
+
+
+def gang_of(queued: Queued) -> int:
+    rules = queued.task_class.rules
+    return rules.gang if rules is not None else 0
+
+
+def gather_gangs(queued: Iterable[Queued]) -> dict[int, list[Queued]]:
+    """The members of every gang, in the order in which they come."""
+    gangs: dict[int, list[Queued]] = {}
+    for each in queued:
+        if each.task_class.rules is not None and each.task_class.rules.gang:
+            gangs.setdefault(each.task_class.rules.gang, []).append(each)
+    return gangs
+
+
+def place_gang(members: Sequence[Queued], site: Site) -> Placed | None:
+    """Put all tasks of all members on the site, or leave it as it was and answer None.
+
+    First as the policy would, member by member. A policy that spreads tasks may leave no node with room for the large
+    ones, so the second try packs them, the largest first. A perfect packing is not looked for: that takes too long.
+    """
+    if not may_fit(members, site):
+        return None
+    placed = _place_all(members, site)
+    if placed is None and (len(members) > 1 or site.score.name != "bin-pack"):
+        placed = _place_all(sorted(members, key=lambda each: -_size(each, site)), site.packing())
+    return placed
+
+
+def may_fit(members: Sequence[Queued], site: Site) -> bool:
+    """Whether each class by itself has room enough: quick, and most gangs that cannot start end here."""
+    ledger = site.ledger
+    rows = np.flatnonzero(ledger.eligible[: ledger.count])
+    for each in members:
+        if any(resource not in ledger.column for resource in each.task_class.needs):
+            return False
+        if int(np.maximum(ledger.room(each.task_class, rows, each.count), 0).sum()) < each.count:
+            return False
+    return True
+
+
+def _place_all(members: Sequence[Queued], site: Site) -> Placed | None:
+    cursor = site.ledger.cursor
+    placed: Placed = []
+    for queued in members:
+        picked = site.pick(queued, queued.count)
+        if int(picked.counts.sum()) < queued.count:
+            take_all_back(placed, site)
+            site.ledger.cursor = cursor
+            return None
+        site.put(queued.task_class, picked)
+        placed.append((queued, picked))
+    return placed
+
+
+def take_all_back(placed: Placed, site: Site) -> None:
+    for queued, picked in reversed(placed):
+        site.take_back(queued.task_class, picked)
+    site.ledger.tighten()
+
+
+def _size(queued: Queued, site: Site) -> float:
+    """The largest share of the largest node that one task takes."""
+    sizes = [
+        need / max(int(site.ledger.capacity(resource).max()), 1) for resource, need in queued.task_class.needs.items()
+    ]
+    return max(sizes, default=0.0)
