@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from shunter.adapters.memory.store import MemoryStore
+from shunter.engine import decisions, nodes, placing, recovery, reports, submits, task_changes
 from shunter.engine import engine as engine_module
-from shunter.engine import nodes, placing, recovery, reports, submits
 from shunter.engine.changes import Change, TaskEnded, TasksLost
 from shunter.engine.engine import Engine
 from shunter.engine.records import Group
@@ -84,17 +84,17 @@ def place_more_than_fits(patch: Patch) -> None:
         return decision
 
     patch.setattr(Planner, "decide", greedy)
-    patch.setattr(placing, "_room", lambda _round, record, rows: rows * 0 + record.queued)
+    patch.setattr(decisions, "_room", lambda _round, record, rows: rows * 0 + record.queued)
 
 
 def forget_to_queue_again(patch: Patch) -> None:
-    requeue = State._requeue
+    requeue = task_changes._requeue
 
-    def forgetful(self: State, group: Group, first: int, last: int, not_before_ms: int) -> None:
+    def forgetful(state: State, group: Group, first: int, last: int, not_before_ms: int) -> None:
         if first > 0:
-            requeue(self, group, first, last, not_before_ms)
+            requeue(state, group, first, last, not_before_ms)
 
-    patch.setattr(State, "_requeue", forgetful)
+    patch.setattr(task_changes, "_requeue", forgetful)
 
 
 def forget_back_offs_in_recovery(patch: Patch) -> None:

@@ -53,7 +53,7 @@ EXPECTED: dict[str, dict[str, dict[str, str]]] = {
             "cancel_asked": "stopping",
             "preempted": "stopping",
         },
-        "stopping": {"stopped": "cancelled", "requeued": "queued", "finished": "succeeded"},
+        "stopping": {"cancel_asked": "stopping", "stopped": "cancelled", "requeued": "queued", "finished": "succeeded"},
         "succeeded": {},
         "failed": {},
         "cancelled": {},

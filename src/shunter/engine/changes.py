@@ -15,6 +15,9 @@ class _Change(msgspec.Struct, array_like=True, gc=False, tag_field="kind"):
     pass
 
 
+NO_OPTIONS = msgspec.Raw(b"\x80")  # an empty map: every option as by default
+
+
 class JobSubmitted(_Change, tag=1):
     job: int
     namespace: str
@@ -26,6 +29,8 @@ class JobSubmitted(_Change, tag=1):
     user: str
     at_ms: int
     groups: msgspec.Raw  # tuple[GroupSpec, ...]; shared between jobs that are alike but for their names
+    options: msgspec.Raw = NO_OPTIONS  # JobOptions
+    is_waiting: bool = False  # for other jobs, a time or a release: its tasks begin as waiting
 
 
 class KeyUsed(_Change, tag=2):
@@ -55,6 +60,7 @@ class TaskStarted(_Change, tag=4):
     started_ms: int
     log: int
     ref: str
+    ports: dict[str, int] = {}
 
 
 class TasksFinished(_Change, tag=5):
@@ -99,7 +105,8 @@ class TasksLost(_Change, tag=7):
 
 
 class TasksMoved(_Change, tag=8):
-    """A move without further facts. `event` is RETURNED, CANCEL_ASKED, STOPPED, CANCELLED or GAVE_UP."""
+    """A move without further facts. `event` is UNBLOCKED, RETURNED, CANCEL_ASKED, PREEMPTED, STOPPED, REQUEUED,
+    CANCELLED or GAVE_UP. PREEMPTED also stands for a drain or a move: the task is to come back."""
 
     job: int
     group: int
@@ -179,6 +186,171 @@ class NamesDropped(_Change, tag=16):
     names: list[tuple[str, str]]
 
 
+class JobUpdated(_Change, tag=17):
+    """A lasting job has another spec from now on. What runs by the older one is replaced step by step."""
+
+    job: int
+    version: int
+    priority: int
+    labels: dict[str, str]
+    groups: msgspec.Raw
+    options: msgspec.Raw
+    at_ms: int
+    reason: str
+    ref: str
+
+
+class GroupAdded(_Change, tag=18):
+    """A further piece of a job: tasks of its group `part`, by the job's present spec. Index i of the piece is shown as
+    task `shown[i]`; with a `node`, its tasks run there or nowhere. They begin as waiting."""
+
+    job: int
+    number: int
+    part: int
+    shown: list[int]
+    node: int
+    ref: str
+
+
+class GroupDropped(_Change, tag=19):
+    """A piece of which all tasks have ended leaves its job."""
+
+    job: int
+    number: int
+    ref: str
+
+
+class TaskHealth(_Change, tag=20):
+    job: int
+    group: int
+    index: int
+    is_healthy: bool
+    at_ms: int
+    detail: str
+    ref: str
+
+
+class JobHeld(_Change, tag=21):
+    """Held: nothing more of it is placed until it is released."""
+
+    job: int
+    is_held: bool
+    at_ms: int
+    ref: str
+
+
+class EdgeSettled(_Change, tag=22):
+    """One of the jobs that this one waits for has ended. `is_met` False: it can come true no more, but runs anyway."""
+
+    job: int
+    edge: int  # its place among the job's `after`
+    is_met: bool
+    at_ms: int
+    ref: str
+
+
+class JobFlagged(_Change, tag=23):
+    """Something about a job that people should know: a missed deadline."""
+
+    job: int
+    flag: str
+    at_ms: int
+    reason: str
+    ref: str
+
+
+class TemplateSet(_Change, tag=24):
+    """A job to be run by the clock or by dispatches: new, or another spec of a known one."""
+
+    namespace: str
+    name: str
+    spec: msgspec.Raw  # JobSpec
+    user: str
+    at_ms: int
+
+
+class TemplatePaused(_Change, tag=25):
+    namespace: str
+    name: str
+    is_paused: bool
+    at_ms: int
+
+
+class TemplateDropped(_Change, tag=26):
+    namespace: str
+    name: str
+    at_ms: int
+
+
+class TemplateFired(_Change, tag=27):
+    """A firing was due. `job` 0 means that it was skipped or put off, and `reason` why."""
+
+    namespace: str
+    name: str
+    due_ms: int
+    job: int
+    reason: str
+    at_ms: int
+
+
+class QueueSet(_Change, tag=28):
+    """A named queue has these rules from now on."""
+
+    name: str
+    is_paused: bool
+    is_strict: bool
+    running_max: int
+    queued_max: int
+    at_ms: int
+
+
+class QueueDropped(_Change, tag=29):
+    name: str
+    at_ms: int
+
+
+class NodeSwitched(_Change, tag=30):
+    """Whether a node takes work: `by` is "" for yes, else cordon or quarantine."""
+
+    node: int
+    by: str
+    reason: str
+    at_ms: int
+    ref: str
+
+
+class NodeAttributed(_Change, tag=31):
+    """Attributes set by hand; like labels, they win over those that the worker brings."""
+
+    node: int
+    attributes: dict[str, str]
+    at_ms: int
+    ref: str
+
+
+class DrainSet(_Change, tag=32):
+    """Until when a draining node waits for its batch tasks; 0 means for ever."""
+
+    node: int
+    deadline_ms: int
+
+
+class ClusterSet(_Change, tag=33):
+    """A setting of the whole cluster, changed live. An empty value means the default again."""
+
+    name: str
+    value: str
+    at_ms: int
+
+
+class DeadDropped(_Change, tag=34):
+    """Dead letters that were replayed or purged, by number."""
+
+    numbers: list[int]
+    reason: str
+    at_ms: int
+
+
 Change = (
     JobSubmitted
     | KeyUsed
@@ -196,6 +368,24 @@ Change = (
     | LanesSet
     | KeysDropped
     | NamesDropped
+    | JobUpdated
+    | GroupAdded
+    | GroupDropped
+    | TaskHealth
+    | JobHeld
+    | EdgeSettled
+    | JobFlagged
+    | TemplateSet
+    | TemplatePaused
+    | TemplateDropped
+    | TemplateFired
+    | QueueSet
+    | QueueDropped
+    | NodeSwitched
+    | NodeAttributed
+    | DrainSet
+    | ClusterSet
+    | DeadDropped
 )
 
 _encoder = msgspec.msgpack.Encoder()

@@ -220,7 +220,7 @@ class Engine:
             self._workers.send(node, message)
         if round.changes:
             self.feed.publish(Published(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
-        if self._inbox:
+        if self._inbox or round.is_partial:
             self._wake.set()
 
     def _decide(self, round: Round, command: _Command, answers: list[tuple[asyncio.Future[Any], Any]]) -> None:

@@ -26,6 +26,9 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "tasks.lost": ("watcher", "attempts ended without an exit code; the tasks are queued again"),
     "tasks.returned": ("worker", "tasks that had not started came back from a node; they are queued again"),
     "tasks.stopping": ("api", "running tasks were told to stop"),
+    "tasks.preempted": ("planner", "running tasks were told to end, to make room; they are queued again"),
+    "tasks.requeued": ("worker", "tasks that were preempted, drained or moved have stopped, and are queued again"),
+    "tasks.unblocked": ("engine", "what these tasks waited for has come true; they are queued"),
     "tasks.cancelled": ("engine", "tasks were stopped, or never started"),
     "node.joined": ("watcher", "a worker registered, for the first time or with new facts"),
     "node.ready": ("watcher", "a node is heard again and takes work"),
@@ -41,6 +44,19 @@ _TASK_TYPES = {
     TaskEvent.CANCELLED: "tasks.cancelled",
     TaskEvent.RETURNED: "tasks.returned",
     TaskEvent.CANCEL_ASKED: "tasks.stopping",
+    TaskEvent.PREEMPTED: "tasks.preempted",
+    TaskEvent.REQUEUED: "tasks.requeued",
+    TaskEvent.UNBLOCKED: "tasks.unblocked",
+}
+_STATES_AFTER = {
+    "tasks.retried": "queued",
+    "tasks.failed": "failed",
+    "tasks.cancelled": "cancelled",
+    "tasks.returned": "queued",
+    "tasks.stopping": "stopping",
+    "tasks.preempted": "stopping",
+    "tasks.requeued": "queued",
+    "tasks.unblocked": "queued",
 }
 _NODE_TYPES = {
     NodeEvent.HEARD: "node.ready",
@@ -81,7 +97,7 @@ def _finished(change: c.TasksFinished, _: Callable[[int], str]) -> dict[str, Any
 
 def _ended(change: c.TaskEnded, _: Callable[[int], str]) -> dict[str, Any]:
     type_ = _TASK_TYPES[TaskEvent(change.event)]
-    state = {"tasks.retried": "queued", "tasks.failed": "failed", "tasks.cancelled": "cancelled"}[type_]
+    state = _STATES_AFTER[type_]
     fields = _tasks(type_, change.ref, change.index, change.index, state)
     return {**fields, "exit_code": change.exit_code if change.exit_code >= 0 else None, "reason": change.reason or None}
 
@@ -92,8 +108,7 @@ def _lost(change: c.TasksLost, _: Callable[[int], str]) -> dict[str, Any]:
 
 def _moved(change: c.TasksMoved, _: Callable[[int], str]) -> dict[str, Any]:
     type_ = _TASK_TYPES[TaskEvent(change.event)]
-    states = {"tasks.returned": "queued", "tasks.stopping": "stopping", "tasks.failed": "failed"}
-    fields = _tasks(type_, change.ref, change.first, change.last, states.get(type_, "cancelled"))
+    fields = _tasks(type_, change.ref, change.first, change.last, _STATES_AFTER[type_])
     return {**fields, "reason": change.reason or None}
 
 

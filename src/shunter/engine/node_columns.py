@@ -8,6 +8,7 @@ import numpy as np
 
 from shunter.engine.changes import NodeJoined
 from shunter.engine.records import NodeRecord
+from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.lifecycles import NodeState
 from shunter.model.resources import STANDARD
 from shunter.planning.view import IntArray, NodeKind, Nodes
@@ -52,9 +53,11 @@ class NodeColumns:
         self.view.changed[node] = self.view.tick
 
     def vector(self, needs: Mapping[str, int]) -> IntArray:
-        """Needs as a row of the resource columns; a resource that no node has yet gets a column."""
+        """Needs as a row of the resource columns; a resource that no node has yet gets a column. Licences are not
+        of nodes, and have none."""
         for resource in needs:
-            self._column(resource)
+            if not resource.startswith(LICENCE_PREFIX):
+                self._column(resource)
         return np.array([needs.get(resource, 0) for resource in self.view.resources], np.int64)
 
     def join(self, change: NodeJoined) -> None:
@@ -66,10 +69,10 @@ class NodeColumns:
         node.address = change.address
         node.datacenter = change.datacenter
         node.brought_labels = change.labels
-        node.attributes = change.attributes
+        node.brought_attributes = change.attributes
         for resource in change.capacity:
             self._column(resource)
-        self.view.capacity[node.id] = [change.capacity.get(resource, 0) for resource in self.view.resources]
+        self.view.capacity[node.id] = [self._capacity(change.capacity, resource) for resource in self.view.resources]
         self._refresh_kind(node)
         self.refresh_eligible(node)
 
@@ -77,16 +80,31 @@ class NodeColumns:
         node.set_labels = {**node.set_labels, **labels}
         self._refresh_kind(node)
 
+    def attribute(self, node: NodeRecord, attributes: Mapping[str, str]) -> None:
+        node.set_attributes = {**node.set_attributes, **attributes}
+        self._refresh_kind(node)
+
+    def switch(self, node: NodeRecord, by: str, reason: str) -> None:
+        node.switched_by, node.switched_because = by, reason
+        self.refresh_eligible(node)
+
+    def own(self, node: int, job: int) -> None:
+        """The job has the node for itself; 0: nobody has."""
+        self.view.owner[node] = job
+        self.touch(node)
+
     def reserve(self, node: int, vector: IntArray, lanes: int) -> None:
         self.view.reserved[node, : vector.size] += vector * lanes  # columns are only ever added at the end
         self.touch(node)
 
     def refresh_eligible(self, node: NodeRecord) -> None:
-        """A node takes work when it is ready and its inventory has been taken in."""
-        eligible = node.state is NodeState.READY and node.is_synced
+        """A node takes work when it is ready, not switched off, and its inventory has been taken in."""
+        eligible = node.state is NodeState.READY and node.is_synced and not node.switched_by
         self.view.eligible[node.id] = eligible
         if eligible:
             self.view.ineligible_because.pop(node.id, None)
+        elif node.state is NodeState.READY and node.switched_by:
+            self.view.ineligible_because[node.id] = f"{node.switched_by}: {node.switched_because}".rstrip(": ")
         elif node.state is NodeState.READY:
             self.view.ineligible_because[node.id] = "not connected yet"
         else:
@@ -131,8 +149,12 @@ class NodeColumns:
             return
         self.view.resources.append(resource)
         empty = np.zeros((self.view.capacity.shape[0], 1), np.int64)
-        self.view.capacity = np.hstack([self.view.capacity, empty])
+        self.view.capacity = np.hstack([self.view.capacity, empty + self._capacity({}, resource)])
         self.view.reserved = np.hstack([self.view.reserved, empty])
+
+    def _capacity(self, given: Mapping[str, int], resource: str) -> int:
+        """Every node has each port once, without saying so."""
+        return 1 if resource.startswith(PORT_PREFIX) else given.get(resource, 0)
 
     def _grow(self, rows: int) -> None:
         have = self.view.capacity.shape[0]

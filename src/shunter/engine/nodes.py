@@ -7,6 +7,7 @@ from shunter.engine.records import NodeRecord
 from shunter.engine.reports import lose_node
 from shunter.engine.round import Round
 from shunter.model.errors import NotFound
+from shunter.model.jobs import PORT_PREFIX
 from shunter.model.lifecycles import NODE, NodeEvent
 from shunter.model.messages import PROTOCOL_VERSION, Hello, Refused, Welcome
 
@@ -83,9 +84,10 @@ def _refusal(round: Round, hello: Hello) -> Refused | None:
 
 def _has_news(round: Round, record: NodeRecord, hello: Hello) -> bool:
     view = round.state.nodes.view
-    capacity = dict(zip(view.resources, view.capacity[record.id].tolist(), strict=True))
+    amounts = zip(view.resources, view.capacity[record.id].tolist(), strict=True)
+    capacity = {resource: amount for resource, amount in amounts if not resource.startswith(PORT_PREFIX)}
     return (
         (record.boot, record.datacenter, record.address) != (hello.boot, hello.datacenter, hello.address)
-        or (record.brought_labels, record.attributes) != (hello.labels, hello.attributes)
+        or (record.brought_labels, record.brought_attributes) != (hello.labels, hello.attributes)
         or {key: value for key, value in capacity.items() if value} != {k: v for k, v in hello.capacity.items() if v}
     )

@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from shunter.engine import changes as c
+from shunter.engine.cluster_view import build_view
+from shunter.engine.decisions import apply_placement, carry_out, give
 from shunter.engine.records import ClassRecord, Lanes
 from shunter.engine.round import Round
-from shunter.planning.view import ClusterView, IntArray, Placement, Policy, Queued
+from shunter.planning.view import Placement, Policy
 
 RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply given up
 
@@ -19,17 +21,21 @@ RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply give
 def place(round: Round, policy: Policy) -> None:
     _refill(round)
     shrink(round)
-    queued = [
-        Queued(record.task_class, record.queued, group.job.id)
-        for record in round.state.classes.values()
-        if record.queued and (group := record.first_ready()) is not None
-    ]
-    if not queued:
+    _place_pinned(round)
+    view = build_view(round.state)
+    if not view.queued:
         return
-    view = ClusterView(round.state.version, round.state.nodes.view, queued)
     decision = policy.decide(view, round.now_ms / 1000, round.settings.round_placements_max)
-    for placement in decision.placements:
-        _apply(round, placement)
+    carry_out(round, decision)
+    round.is_partial = decision.is_partial
+
+
+def _place_pinned(round: Round) -> None:
+    """Tasks that belong on one node need no policy: they go there when they fit."""
+    for record in list(round.state.classes.values()):
+        node = record.key.node
+        if node and record.queued:
+            apply_placement(round, Placement(record.id, np.array([node]), np.array([record.queued])))
 
 
 def recall_stuck(round: Round) -> None:
@@ -57,7 +63,8 @@ def _refill(round: Round) -> None:
     ahead: list[ClassRecord] = []
     for record in _in_order(round, set(hungry)):
         for lanes in hungry.get(record.id, ()):
-            may_refill = lanes.may_refill and round.state.nodes.view.eligible[lanes.node]
+            may_refill = lanes.may_refill and round.state.nodes.view.eligible[lanes.node] and not record.key.node
+            may_refill &= not round.state.queues.get(record.key.queue).is_paused
             if record.queued and may_refill and not _is_wanted(round, lanes, ahead):
                 _top_up(round, lanes)
         if record.queued:
@@ -110,41 +117,3 @@ def shrink(round: Round) -> None:
         lanes = record.lanes.get(node) if record else None
         if lanes is not None and lanes.outstanding < lanes.width:
             round.record(c.LanesSet(class_id, node, lanes.outstanding))
-
-
-def _apply(round: Round, placement: Placement) -> None:
-    """Carry out what a policy decided, item by item, as far as it holds now."""
-    record = round.state.classes.get(placement.class_id)
-    if record is None:
-        return
-    fitting = np.minimum(placement.counts, _room(round, record, placement.nodes))
-    for node, count in zip(placement.nodes.tolist(), fitting.tolist(), strict=True):
-        count = min(count, record.queued)
-        if count <= 0:
-            continue
-        lanes = record.lanes.get(node)
-        round.record(c.LanesSet(record.id, node, count + (lanes.width if lanes else 0)))
-        lanes = record.lanes[node]
-        lanes.progress_ms, lanes.may_refill = round.now_ms, True
-        give(round, record, node, count)
-
-
-def _room(round: Round, record: ClassRecord, rows: IntArray) -> IntArray:
-    """How many more lanes of the class fit on each of these nodes, which are all different."""
-    nodes = round.state.nodes.view
-    room = np.where(nodes.eligible[rows], record.queued, 0)
-    for column, need in enumerate(record.vector.tolist()):
-        if need:
-            room = np.minimum(room, (nodes.capacity[rows, column] - nodes.reserved[rows, column]) // need)
-    return room
-
-
-def give(round: Round, record: ClassRecord, node: int, count: int) -> None:
-    """Assign the next `count` ready tasks of a class to a node, in which it has lanes."""
-    while count > 0 and (group := record.first_ready()) is not None:
-        first, last, attempts = group.ready[-1]
-        last = min(last, first + count - 1)
-        count -= last - first + 1
-        job = group.job
-        round.record(c.TasksPlaced(job.id, group.number, first, last, attempts + 1, node, job.ref))
-        round.order(group, first, last, attempts + 1, node)

@@ -6,12 +6,13 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
-from shunter.model.jobs import GroupSpec
+from shunter.model.jobs import LASTING, PLAIN, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.model.messages import MachineStats
-from shunter.planning.view import IntArray, TaskClass
+from shunter.planning.view import IntArray, Rules, TaskClass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,16 +28,17 @@ class Blueprint:
     serial: int
     groups: tuple[GroupSpec, ...]
     body: bytes
-    jobs: int = 0
+    users: int = 0  # jobs and pieces that follow it
 
-    def spec_key(self, group: int) -> int:
+    def spec_key(self, part: int) -> int:
         """Names a group's TaskSpec in orders."""
-        return self.serial << 8 | group
+        return self.serial << 8 | part
 
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Tasks of a job that are alike. `ready` is a stack of runs: the last one is placed next."""
+    """Tasks of a job that are alike: a group of its manifest, or a piece of one. A lasting job gets further pieces when
+    it is scaled, updated or moved. `ready` is a stack of runs: the last one is placed next."""
 
     job: Job
     number: int
@@ -46,14 +48,31 @@ class Group:
     counts: list[int]
     ready: list[Run]
     task_class: ClassRecord
+    blueprint: Blueprint  # the version of the spec that these tasks follow
+    part: int  # which of the blueprint's groups
     in_queue: bool = False
+    node: int = 0  # where its tasks run or nowhere; 0 means anywhere
+    shown: tuple[int, ...] | None = None  # index -> the task index that people see; None: the same
     delayed: dict[int, int] | None = None  # index -> not_before_ms, of queued tasks that wait out their back-off
     history: list[PastAttempt] | None = None
     reasons: dict[int, str] | None = None  # index -> why it failed, was lost or waits
+    coming_back: set[int] | None = None  # stopping tasks that are queued again once they have stopped
+    avoiding: dict[int, int] | None = None  # queued index -> the node of its last attempt, which it shall not use again
+    ports: dict[int, dict[str, int]] | None = None  # running index -> the host ports that it serves
+    health: dict[int, tuple[bool, int]] | None = None  # running index -> whether it is healthy, and since when
 
     @property
     def spec(self) -> GroupSpec:
-        return self.job.blueprint.groups[self.number]
+        return self.blueprint.groups[self.part]
+
+    @property
+    def spec_key(self) -> int:
+        return self.blueprint.spec_key(self.part)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every task has reached an end."""
+        return sum(self.counts[TaskState.SUCCEEDED :]) == self.count
 
 
 PastAttempt = tuple[int, int, int, int, int, int, int, str]
@@ -72,14 +91,30 @@ class Job:
     user: str
     submitted_ms: int
     blueprint: Blueprint
+    options: JobOptions = PLAIN
     groups: list[Group] = field(default_factory=list)
     state: JobState = JobState.PENDING
     started_ms: int = 0
     reason: str = ""
+    version: int = 1  # of its spec; an update of a lasting job raises it
+    next_group: int = 0
+    is_held: bool = False
 
     @property
     def ref(self) -> str:
         return f"{self.namespace}/{self.name}@{self.run}"
+
+    @property
+    def deadline_ms(self) -> int:
+        options = self.options
+        return options.deadline_ms or (self.submitted_ms + int(options.deadline_s * 1000) if options.deadline_s else 0)
+
+    def group(self, number: int) -> Group | None:
+        """By its number, which is its place until a piece before it has left."""
+        groups = self.groups
+        if number < len(groups) and groups[number].number == number:
+            return groups[number]
+        return next((group for group in groups if group.number == number), None)
 
     def counts(self) -> list[int]:
         if len(self.groups) == 1:
@@ -87,8 +122,16 @@ class Job:
         return [sum(group.counts[state] for group in self.groups) for state in range(STATES)]
 
     def is_over(self) -> bool:
-        """Whether every task has reached an end."""
-        return all(sum(group.counts[TaskState.SUCCEEDED :]) == group.count for group in self.groups)
+        """Whether every task has reached an end, and none will come: nodes that join bring a system job more."""
+        if self.type == SYSTEM and self.state is not JobState.STOPPING:
+            return False
+        if not self.groups and self.state is not JobState.STOPPING:
+            return False
+        return all(group.is_over for group in self.groups)
+
+    @property
+    def is_lasting(self) -> bool:
+        return self.type in LASTING
 
 
 @dataclass(slots=True, eq=False)
@@ -105,11 +148,28 @@ class Lanes:
     may_refill: bool = False  # the policy chose this node, and what constraints ask about has not changed since
 
 
+class ClassKey(msgspec.Struct, frozen=True, array_like=True):
+    """All that a planner can tell tasks apart by."""
+
+    namespace: str
+    user: str
+    priority: int
+    needs: tuple[tuple[str, int], ...]
+    datacenters: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    queue: str = QUEUE_DEFAULT
+    runtime: str = "process"
+    deadline_ms: int = 0
+    alone: tuple[int, int] | None = None  # (job, part) of a group that must not share its lanes with others
+    node: int = 0  # the only node that its tasks may use; such classes are not shown to policies
+    rules: Rules | None = None
+
+
 @dataclass(slots=True, eq=False)
 class ClassRecord:
     """All unfinished groups whose tasks a planner cannot tell apart."""
 
-    key: tuple[object, ...]
+    key: ClassKey
     task_class: TaskClass
     vector: IntArray
     queued: int = 0  # ready to be placed; back-off not counted
@@ -144,12 +204,16 @@ class NodeRecord:
     datacenter: str
     brought_labels: dict[str, str]
     set_labels: dict[str, str]
-    attributes: dict[str, str]
+    brought_attributes: dict[str, str]
     address: str
+    set_attributes: dict[str, str] = field(default_factory=dict)
     state: NodeState = NodeState.READY
     reason: str = ""
     joined_ms: int = 0
     moved_ms: int = 0
+    switched_by: str = ""  # "" takes work; cordon or quarantine: switched off, by hand or by the engine
+    switched_because: str = ""
+    drain_deadline_ms: int = 0
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by class id
     # Not part of the committed state:
     is_synced: bool = False  # its inventory has been taken in since it connected
@@ -158,8 +222,16 @@ class NodeRecord:
 
     @property
     def labels(self) -> dict[str, str]:
-        merged = {**self.brought_labels, **self.set_labels}
-        return {key: value for key, value in merged.items() if value}
+        return _merged(self.brought_labels, self.set_labels)
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        return _merged(self.brought_attributes, self.set_attributes)
+
+
+def _merged(brought: dict[str, str], set_by_hand: dict[str, str]) -> dict[str, str]:
+    """What was set by hand wins; an empty value takes a key away."""
+    return {key: value for key, value in {**brought, **set_by_hand}.items() if value}
 
 
 def runs_of(rows: IntArray) -> Iterator[tuple[int, int]]:

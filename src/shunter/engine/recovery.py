@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.records import STATES, Group, Job, Lanes, PastAttempt, runs_of
+from shunter.engine.records import STATES, ClassKey, Group, Job, Lanes, PastAttempt
 from shunter.engine.round import TimerKind, Timers
 from shunter.engine.state import State
+from shunter.model.jobs import PLAIN, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.ports.store import Snapshot, Store
 
@@ -21,9 +22,18 @@ class _GroupDump(msgspec.Struct, array_like=True):
     class_id: int
     base: int
     count: int
+    number: int
+    part: int
+    blueprint: int
+    node: int
+    shown: tuple[int, ...] | None
     delayed: dict[int, int] | None
     history: list[PastAttempt] | None
     reasons: dict[int, str] | None
+    coming_back: set[int] | None
+    avoiding: dict[int, int] | None
+    ports: dict[int, dict[str, int]] | None
+    health: dict[int, tuple[bool, int]] | None
 
 
 class _JobDump(msgspec.Struct, array_like=True):
@@ -40,15 +50,23 @@ class _JobDump(msgspec.Struct, array_like=True):
     started_ms: int
     reason: str
     blueprint: int
+    options: JobOptions
+    version: int
+    next_group: int
+    is_held: bool
     groups: list[_GroupDump]
 
 
 class _NodeDump(msgspec.Struct, array_like=True):
     joined: c.NodeJoined
     set_labels: dict[str, str]
+    set_attributes: dict[str, str]
     state: int
     reason: str
     moved_ms: int
+    switched_by: str
+    switched_because: str
+    drain_deadline_ms: int
 
 
 class _Dump(msgspec.Struct, array_like=True):
@@ -58,11 +76,12 @@ class _Dump(msgspec.Struct, array_like=True):
     rows: int
     columns: bytes
     blueprints: list[bytes]
-    classes: list[tuple[int, tuple[str, str, int, list[tuple[str, int]], list[str], list[str]]]]
+    classes: list[tuple[int, ClassKey]]
     nodes: list[_NodeDump]
     lanes: list[tuple[int, int, int]]
     jobs: list[_JobDump]
     keys: list[tuple[int, str, list[int]]]
+    books: dict[str, Any]
 
 
 _decoder = msgspec.msgpack.Decoder(_Dump)
@@ -86,9 +105,10 @@ def make_snapshot(state: State) -> Snapshot:
     blueprints: dict[int, int] = {}
     bodies: list[bytes] = []
     for job in state.jobs.values():
-        if job.blueprint.serial not in blueprints:
-            blueprints[job.blueprint.serial] = len(bodies)
-            bodies.append(job.blueprint.body)
+        for blueprint in (job.blueprint, *(group.blueprint for group in job.groups)):
+            if blueprint.serial not in blueprints:
+                blueprints[blueprint.serial] = len(bodies)
+                bodies.append(blueprint.body)
     dump = _Dump(
         state.version,
         state.next_job,
@@ -96,11 +116,12 @@ def make_snapshot(state: State) -> Snapshot:
         state.table.used,
         state.table.pack(0, state.table.used),
         bodies,
-        [(record.id, record.key) for record in state.classes.values()],  # type: ignore[misc]
+        [(record.id, record.key) for record in state.classes.values()],
         [_dump_node(state, node) for node in state.nodes.records],
         [(record.id, lanes.node, lanes.width) for record in state.classes.values() for lanes in record.lanes.values()],
-        [_dump_job(job, blueprints[job.blueprint.serial]) for job in state.jobs.values()],
+        [_dump_job(job, blueprints) for job in state.jobs.values()],
         [(at_ms, key, state.keys[key]) for at_ms, key in state.key_order],
+        {name: book.dump() for name, book in state.books.items()},
     )
     return Snapshot(state.version, msgspec.msgpack.encode(dump))
 
@@ -112,9 +133,7 @@ def load(snapshot: Snapshot) -> State:
     for node in dump.nodes:
         _load_node(state, node)
     for class_id, key in dump.classes:
-        namespace, user, priority, needs, datacenters, constraints = key
-        needs_key = tuple((resource, amount) for resource, amount in needs)
-        state.add_class(class_id, (namespace, user, priority, needs_key, tuple(datacenters), tuple(constraints)))
+        state.add_class(class_id, key)
     state.next_class = dump.next_class
     state.restore_table(dump.rows, dump.columns, [(g.base, g.count) for job in dump.jobs for g in job.groups])
     for job in dump.jobs:
@@ -123,6 +142,8 @@ def load(snapshot: Snapshot) -> State:
         state.apply(c.LanesSet(class_id, node_id, width))
     for at_ms, used_key, jobs in dump.keys:
         state.apply(c.KeyUsed(used_key, jobs, at_ms))
+    for name, book in dump.books.items():
+        state.books[name].load(book)
     _count_live(state)
     return state
 
@@ -136,7 +157,7 @@ def fingerprint(state: State) -> dict[str, Any]:
         "counts": (list(state.task_counts), list(state.job_counts)),
         "jobs": {job.id: _describe_job(state, job) for job in state.jobs.values()},
         "lanes": sorted(
-            (record.id, record.key, lanes.node, lanes.width, lanes.outstanding)
+            (record.id, repr(record.key), lanes.node, lanes.width, lanes.outstanding)
             for record in state.classes.values()
             for lanes in record.lanes.values()
         ),
@@ -152,6 +173,9 @@ def fingerprint(state: State) -> dict[str, Any]:
             for node in state.nodes.records.values()
         },
         "keys": dict(state.keys),
+        "books": {name: book.dump() for name, book in state.books.items()},
+        "usage": {who: _amounts(state, used.tolist()) for who, used in state.usage.items()},
+        "owners": state.nodes.view.owner[: state.nodes.view.count].tolist(),
         "live": int(np.isin(table.state[: table.used], (2, 3, 4)).sum()),
     }  # fmt: skip
 
@@ -171,37 +195,60 @@ def _describe_job(state: State, job: Job) -> tuple[object, ...]:
     ]  # fmt: skip
     return (
         job.ref, job.type, job.priority, job.labels, job.user, job.submitted_ms, job.state, job.started_ms, job.reason,
-        job.blueprint.body, [group.counts for group in job.groups], columns,
-        [(group.history or [], group.reasons or {}) for group in job.groups],
+        job.blueprint.body, job.options, job.version, job.next_group, job.is_held, columns,
+        [_describe_group(group) for group in job.groups],
     )  # fmt: skip
+
+
+def _describe_group(group: Group) -> tuple[object, ...]:
+    return (
+        group.number, group.part, group.blueprint.body, group.node, group.shown, group.counts, group.history or [],
+        group.reasons or {}, group.coming_back or set(), group.avoiding or {}, group.ports or {}, group.health or {},
+    )  # fmt: skip
+
+
+def _amounts(state: State, used: list[int]) -> dict[str, int]:
+    """Without zeroes, because a column may come later in one life than in another."""
+    return {resource: amount for resource, amount in zip(state.nodes.view.resources, used, strict=False) if amount}
 
 
 def _dump_node(state: State, node_id: int) -> _NodeDump:
     node, view = state.nodes.records[node_id], state.nodes.view
     capacity = dict(zip(view.resources, view.capacity[node_id].tolist(), strict=True))
     joined = c.NodeJoined(
-        node_id, node.name, node.boot, capacity, node.brought_labels, node.datacenter, node.attributes, node.address,
-        node.joined_ms,
+        node_id, node.name, node.boot, capacity, node.brought_labels, node.datacenter, node.brought_attributes,
+        node.address, node.joined_ms,
     )  # fmt: skip
-    return _NodeDump(joined, node.set_labels, int(node.state), node.reason, node.moved_ms)
+    return _NodeDump(
+        joined, node.set_labels, node.set_attributes, int(node.state), node.reason, node.moved_ms, node.switched_by,
+        node.switched_because, node.drain_deadline_ms,
+    )  # fmt: skip
 
 
 def _load_node(state: State, dump: _NodeDump) -> None:
     state.apply(dump.joined)
     node = state.nodes.records[dump.joined.node]
     state.nodes.label(node, dump.set_labels)
+    state.nodes.attribute(node, dump.set_attributes)
+    node.switched_by, node.switched_because = dump.switched_by, dump.switched_because
+    node.drain_deadline_ms = dump.drain_deadline_ms
     node.state, node.reason, node.moved_ms = NodeState(dump.state), dump.reason, dump.moved_ms
     state.nodes.refresh_eligible(node)
 
 
-def _dump_job(job: Job, blueprint: int) -> _JobDump:
+def _dump_job(job: Job, blueprints: dict[int, int]) -> _JobDump:
     groups = [
-        _GroupDump(group.task_class.id, group.base, group.count, group.delayed, group.history, group.reasons)
+        _GroupDump(
+            group.task_class.id, group.base, group.count, group.number, group.part, blueprints[group.blueprint.serial],
+            group.node, group.shown, group.delayed, group.history, group.reasons, group.coming_back or None,
+            group.avoiding or None, group.ports or None, group.health or None,
+        )
         for group in job.groups
-    ]
+    ]  # fmt: skip
     return _JobDump(
         job.id, job.namespace, job.name, job.run, job.type, job.priority, job.labels, job.user, job.submitted_ms,
-        int(job.state), job.started_ms, job.reason, blueprint, groups,
+        int(job.state), job.started_ms, job.reason, blueprints[job.blueprint.serial], job.options, job.version,
+        job.next_group, job.is_held, groups,
     )  # fmt: skip
 
 
@@ -209,29 +256,21 @@ def _load_job(state: State, dump: _JobDump, blueprints: list[bytes]) -> None:
     job = Job(
         dump.id, dump.namespace, dump.name, dump.run, dump.type, dump.priority, dump.labels, dump.user,
         dump.submitted_ms, state.share_blueprint(blueprints[dump.blueprint]),
-        state=JobState(dump.state), started_ms=dump.started_ms, reason=dump.reason,
+        PLAIN if dump.options == PLAIN else dump.options, state=JobState(dump.state), started_ms=dump.started_ms,
+        reason=dump.reason, version=dump.version, next_group=dump.next_group, is_held=dump.is_held,
     )  # fmt: skip
-    for number, group_dump in enumerate(dump.groups):
-        record = state.classes[group_dump.class_id]
-        states = state.table.state[group_dump.base : group_dump.base + group_dump.count]
+    for each in dump.groups:
+        states = state.table.state[each.base : each.base + each.count]
         counts = np.bincount(states, minlength=STATES).tolist()
         group = Group(
-            job, number, group_dump.count, group_dump.base, 0, counts, [], record,
-            delayed=group_dump.delayed, history=group_dump.history, reasons=group_dump.reasons,
+            job, each.number, each.count, each.base, 0, counts, [], state.classes[each.class_id],
+            state.share_blueprint(blueprints[each.blueprint]), each.part, node=each.node, shown=each.shown,
+            delayed=each.delayed, history=each.history, reasons=each.reasons, coming_back=each.coming_back,
+            avoiding=each.avoiding, ports=each.ports, health=each.health,
         )  # fmt: skip
         state.adopt_group(group)
-        _queue_again(state, group, states)
+        state.queue_again(group)
     state.adopt_job(job)
-
-
-def _queue_again(state: State, group: Group, states: np.ndarray[Any, np.dtype[np.uint8]]) -> None:
-    delayed, group.delayed = group.delayed, None
-    queued = np.flatnonzero(states == TaskState.QUEUED)
-    if delayed:
-        queued = queued[~np.isin(queued, list(delayed))]
-    for first, last in reversed(list(runs_of(queued))):
-        state.make_ready(group, first, last)
-    group.delayed = delayed
 
 
 def _count_live(state: State) -> None:

@@ -15,7 +15,7 @@ from shunter.engine.records import Group, runs_of
 from shunter.engine.retries import back_off_s
 from shunter.engine.round import Round, TimerKind
 from shunter.model.lifecycles import NodeEvent, NodeState, TaskEvent, TaskState
-from shunter.model.messages import Ended, Held, Inventory, Lost, Report, Returned, Started, StopRange
+from shunter.model.messages import Ended, Health, Held, Inventory, Lost, Report, Returned, Started, StopRange
 
 _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
 
@@ -29,6 +29,8 @@ def on_report(round: Round, node: int, report: Report) -> None:
         on_returned(round, node, returned)
     for lost in report.lost:
         on_lost(round, node, lost)
+    for health in report.health:
+        on_health(round, node, health)
     round.acks[node] = report.seq
 
 
@@ -37,7 +39,9 @@ def on_started(round: Round, node: int, started: Started) -> None:
     if group is None or not _believed(round, group, node, started.index, started.index, started.attempt, _ASSIGNED):
         return
     log = started.segment << 32 | started.record
-    round.record(c.TaskStarted(started.job, started.group, started.index, started.started_ms, log, group.job.ref))
+    ports = started.ports
+    change = c.TaskStarted(started.job, started.group, started.index, started.started_ms, log, group.job.ref, ports)
+    round.record(change)
 
 
 def on_ended(round: Round, node: int, ended: Ended) -> None:
@@ -67,7 +71,7 @@ def on_returned(round: Round, node: int, returned: Returned) -> None:
             if _believed(round, group, node, index, index, returned.attempt, _ASSIGNED):
                 _move(round, group, node, index, index, TaskEvent.RETURNED)
             elif _believed(round, group, node, index, index, returned.attempt, _STOPPING):
-                _move(round, group, node, index, index, TaskEvent.STOPPED)
+                _move(round, group, node, index, index, _after_stop(group, index))
     lanes = group.task_class.lanes.get(node)
     if lanes is not None:
         lanes.recalled = False
@@ -85,6 +89,19 @@ def on_lost(round: Round, node: int, lost: Lost) -> None:
             lose(round, group, index, index, lost.reason)
 
 
+def on_health(round: Round, node: int, health: Health) -> None:
+    group = round.state.group(health.job, health.group)
+    if group is None or not _believed(round, group, node, health.index, health.index, health.attempt, _RUNNING):
+        return
+    known = (group.health or {}).get(health.index)
+    if known is None or known[0] is not health.is_healthy:
+        job = group.job
+        change = c.TaskHealth(
+            job.id, group.number, health.index, health.is_healthy, health.at_ms, health.detail, job.ref
+        )  # fmt: skip
+        round.record(change)
+
+
 def lose(round: Round, group: Group, first: int, last: int, reason: str) -> None:
     """Attempts on one node ended without an exit code: queue them again, up to a limit; a stop asked for is done."""
     table, node = round.state.table, int(round.state.table.node[group.base + first])
@@ -96,7 +113,7 @@ def lose(round: Round, group: Group, first: int, last: int, reason: str) -> None
         for index in range(first, last + 1):
             lose(round, group, index, index, reason)
     elif table.state[group.base + first] == _STOPPING:
-        _move(round, group, node, first, first, TaskEvent.STOPPED)
+        _move(round, group, node, first, first, _after_stop(group, first))
     else:
         why = f"lost {round.settings.lost_max} times, the last time: {reason}"
         row = group.base + first
@@ -126,6 +143,8 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
     held = {(run.job, run.group, index): run for run in inventory.held for index in range(run.first, run.last + 1)}
     for (job, number, index), run in held.items():
         _take_in_held(round, node, run, job, number, index)
+    for health in inventory.health:
+        on_health(round, node, health)
     _repair_missing(round, node, set(held))
     record = round.state.nodes.records[node]
     record.is_synced = True
@@ -137,11 +156,13 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
 def _take_in_held(round: Round, node: int, run: Held, job: int, number: int, index: int) -> None:
     group = round.state.group(job, number)
     if group is None or not _believed(round, group, node, index, index, run.attempt):
-        round.stops.setdefault(node, []).append(StopRange(job, number, index, index, 0.0))  # a stale attempt
+        stale = StopRange(job, number, index, index, 0.0, run.attempt)
+        round.stops.setdefault(node, []).append(stale)
     elif round.state.table.state[group.base + index] == _STOPPING:
         round.stop(group, index, index, node, group.spec.task.stop_grace_s)
     elif run.running:
-        on_started(round, node, Started(job, number, run.attempt, index, run.started_ms, run.segment, run.record))
+        place = run.started_ms, run.segment, run.record, run.ports
+        on_started(round, node, Started(job, number, run.attempt, index, *place))
 
 
 def _repair_missing(round: Round, node: int, held: set[tuple[int, int, int]]) -> None:
@@ -216,7 +237,7 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
         return
     delay_s = None
     if is_stopping:
-        event = TaskEvent.STOPPED
+        event = _after_stop(group, index)
     elif (delay_s := back_off_s(group.spec.restart, int(table.restarts[row]), has_failed, round.random)) is not None:
         event = TaskEvent.RETRIED
     elif not has_failed:
@@ -233,8 +254,13 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
     round.record(change)
     if event is TaskEvent.RETRIED:
         round.timers.add(not_before_ms, TimerKind.BACK_OFF, group, index)
-    else:
+    elif event is not TaskEvent.REQUEUED:
         round.maybe_over[group.job.id] = None
+
+
+def _after_stop(group: Group, index: int) -> TaskEvent:
+    """A stop that was asked for ends a task; one that makes room, or empties a node, sends it back to the queue."""
+    return TaskEvent.REQUEUED if group.coming_back and index in group.coming_back else TaskEvent.STOPPED
 
 
 def _reason(ended: Ended, exit_code: int) -> str:
@@ -260,4 +286,5 @@ def _adapt_depth(round: Round, group: Group, node: int, ended: Ended) -> None:
     span_ms = sum(ended.ended_ms) - sum(ended.started_ms)
     mean_ms = max(span_ms / len(ended.ended_ms), 0.1)
     wanted = max(int(round.settings.order_ms / mean_ms), 1)
-    record.depth = min(record.depth * 2, wanted, round.settings.depth_max)
+    if record.key.rules is None:
+        record.depth = min(record.depth * 2, wanted, round.settings.depth_max)

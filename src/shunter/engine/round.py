@@ -14,7 +14,7 @@ from shunter.engine.changes import Change
 from shunter.engine.records import Group
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state import State
-from shunter.model.jobs import TaskSpec
+from shunter.model.jobs import TaskSpec, array_values
 from shunter.model.messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
 from shunter.ports.store import FinishedJob
 
@@ -61,6 +61,7 @@ class Round:
     stops: dict[int, list[StopRange]] = field(default_factory=dict)
     recalls: dict[int, list[int]] = field(default_factory=dict)
     acks: dict[int, int] = field(default_factory=dict)
+    is_partial: bool = False  # the policy has more to decide
     has_backlog: bool = False  # somewhere more tasks than lanes are outstanding
 
     def record(self, change: Change) -> None:
@@ -70,8 +71,7 @@ class Round:
     def order(self, group: Group, first: int, last: int, attempt: int, node: int) -> None:
         """Say to the node's worker, once committed, that it shall run these tasks."""
         job, lanes = group.job, group.task_class.lanes[node]
-        spec_key = job.blueprint.spec_key(group.number)
-        spec = group.spec
+        spec, spec_key = group.spec, group.spec_key
         self.specs.setdefault(node, {})[spec_key] = spec.task
         self.orders.setdefault(node, []).append(
             Order(
@@ -86,12 +86,17 @@ class Round:
                 job.namespace,
                 job.name,
                 spec.name,
-                group.count,
+                spec.count or group.count,
+                *_differences(group, first, last),
             )
         )
 
-    def stop(self, group: Group, first: int, last: int, node: int, grace_s: float) -> None:
-        self.stops.setdefault(node, []).append(StopRange(group.job.id, group.number, first, last, grace_s))
+    def stop(self, group: Group, first: int, last: int, node: int, grace_s: float, signal: int = 0) -> None:
+        """End these attempts, which all run on the node; a later attempt is not meant."""
+        newest = int(self.state.table.attempt[group.base + first : group.base + last + 1].max())
+        self.stops.setdefault(node, []).append(
+            StopRange(group.job.id, group.number, first, last, grace_s, newest, signal)
+        )
 
     def messages(self) -> Iterator[tuple[int, ManagerMessage]]:
         """What to send once the round is committed. Stops go before orders: an index may be stopped and run anew."""
@@ -103,3 +108,13 @@ class Round:
             yield node, Recall(self.epoch, reservations)
         for node, seq in self.acks.items():
             yield node, Ack(seq)
+
+
+def _differences(group: Group, first: int, last: int) -> tuple[list[int], list[str]]:
+    """What tells tasks of a run apart beside their index: the index that they are told, and their entries."""
+    spec = group.spec
+    if group.shown is None and not spec.array and not spec.entries:
+        return [], []
+    shown = list(group.shown[first : last + 1]) if group.shown is not None else list(range(first, last + 1))
+    entries = [spec.entries[index] for index in shown] if spec.entries else []
+    return array_values(spec.array, shown) if spec.array else shown, entries

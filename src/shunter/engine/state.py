@@ -8,38 +8,30 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from shunter.engine import changes as c
+from shunter.engine import task_changes
+from shunter.engine.books.book import Book
+from shunter.engine.books.cluster import ClusterBook
+from shunter.engine.books.durations import DurationBook
+from shunter.engine.books.queues import QueueBook
 from shunter.engine.node_columns import NodeColumns
 from shunter.engine.queues import make_ready, unqueue
-from shunter.engine.records import STATES, Blueprint, ClassRecord, Group, Job, Lanes, PastAttempt
+from shunter.engine.records import STATES, Blueprint, ClassKey, ClassRecord, Group, Job, Lanes, runs_of
 from shunter.engine.table import TaskTable
-from shunter.model.errors import InvalidMove
-from shunter.model.jobs import GroupSpec
-from shunter.model.lifecycles import JOB, NODE, TASK, JobEvent, JobState, NodeEvent, TaskEvent, TaskState
-from shunter.planning.view import TaskClass
+from shunter.model.jobs import EVERYWHERE, LICENCE_PREFIX, PLAIN, GroupSpec, JobOptions
+from shunter.model.lifecycles import JOB, NODE, JobEvent, JobState, NodeEvent, TaskState
+from shunter.planning.view import IntArray, Rules, TaskClass
 
-HISTORY_MAX = 1_000  # earlier attempts that a group remembers
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
-_NO_MOVE = 255
-_ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
-_QUEUED = int(TaskState.QUEUED)
-
-
-def _next_states() -> list[list[int]]:
-    """The task table as a matrix [event][state], so that whole runs move by one look-up."""
-    matrix = [[_NO_MOVE] * STATES for _ in TaskEvent]
-    for (state, event), after in TASK.moves.items():
-        matrix[event][state] = int(after)
-    return matrix
-
-
-NEXT = _next_states()
-NEXT_COLUMNS = np.array(NEXT, np.uint8)
+_options_decoder = msgspec.msgpack.Decoder(JobOptions)
+_QUEUED, _WAITING = int(TaskState.QUEUED), int(TaskState.WAITING)
+PARTS_MAX = 256  # groups of one job
 
 
 class State:
@@ -48,7 +40,8 @@ class State:
         self.table = TaskTable()
         self.nodes = NodeColumns()
         self.jobs: dict[int, Job] = {}
-        self.names: dict[str, dict[str, Job]] = {}  # namespace -> name -> the unfinished run
+        self.names: dict[str, dict[str, Job]] = {}  # namespace -> name -> the newest unfinished run
+        self.older_runs: dict[tuple[str, str], list[Job]] = {}  # further unfinished runs of a name, oldest first
         self.last_runs: dict[
             str, dict[str, tuple[int, int]]
         ] = {}  # namespace -> name -> (run, job id) of the newest ended
@@ -60,27 +53,42 @@ class State:
         self.next_class = 1
         self.task_counts = [0] * STATES  # of all unfinished jobs
         self.job_counts = [0] * len(JobState)
+        self.usage: dict[tuple[str, str], IntArray] = {}  # (namespace, user) -> what their lanes reserve
+        self.licences_used: Counter[str] = Counter()
+        self.queue_widths: Counter[str] = Counter()  # queue -> lanes of its classes
+        self.cluster = ClusterBook()
+        self.queues = QueueBook()
+        self.durations = DurationBook()
+        self.books: dict[str, Book] = {
+            "cluster": self.cluster,
+            "queues": self.queues,
+            "durations": self.durations,
+        }
         self._blueprints: dict[bytes, Blueprint] = {}
         self._next_blueprint = 1
-        self._class_ids: dict[tuple[object, ...], int] = {}
+        self._class_ids: dict[ClassKey, int] = {}
         self._free_slots: list[int] = []
         self._appliers: dict[type, Callable[[Any], None]] = {
+            **{kind: partial(applier, self) for kind, applier in task_changes.APPLIERS.items()},
+            **{kind: applier for book in self.books.values() for kind, applier in book.appliers().items()},
             c.JobSubmitted: self._job_submitted,
+            c.JobUpdated: self._job_updated,
+            c.JobHeld: self._job_held,
+            c.GroupAdded: self._group_added,
+            c.GroupDropped: self._group_dropped,
             c.KeyUsed: self._key_used,
-            c.TasksPlaced: self._tasks_placed,
-            c.TaskStarted: self._task_started,
-            c.TasksFinished: self._tasks_finished,
-            c.TaskEnded: self._task_ended,
-            c.TasksLost: self._tasks_lost,
-            c.TasksMoved: self._tasks_moved,
             c.JobStopAsked: self._job_stop_asked,
             c.JobEnded: self._job_ended,
-            c.NodeJoined: self._node_joined,
+            c.NodeJoined: self.nodes.join,
             c.NodeMoved: self._node_moved,
             c.NodeLabelled: self._node_labelled,
+            c.NodeAttributed: self._node_attributed,
+            c.NodeSwitched: self._node_switched,
+            c.DrainSet: self._drain_set,
             c.LanesSet: self._lanes_set,
             c.KeysDropped: self._keys_dropped,
             c.NamesDropped: self._names_dropped,
+            c.JobFlagged: lambda _: None,  # an event, and nothing else
         }
 
     def apply(self, change: c.Change) -> None:
@@ -88,11 +96,26 @@ class State:
 
     def group(self, job_id: int, number: int) -> Group | None:
         job = self.jobs.get(job_id)
-        return job.groups[number] if job is not None and number < len(job.groups) else None
+        return job.group(number) if job is not None else None
+
+    def known_group(self, job_id: int, number: int) -> Group:
+        group = self.jobs[job_id].group(number)
+        assert group is not None, f"job {job_id} has no group {number}"
+        return group
 
     def find_job(self, namespace: str, name: str) -> Job | None:
-        """The unfinished run of a name."""
+        """The newest unfinished run of a name."""
         return self.names.get(namespace, {}).get(name)
+
+    def unfinished_runs(self, namespace: str, name: str) -> list[Job]:
+        """Oldest first. Only what a clock or a dispatch starts has several."""
+        newest = self.find_job(namespace, name)
+        return [*self.older_runs.get((namespace, name), ()), newest] if newest is not None else []
+
+    def next_run(self, namespace: str, name: str) -> int:
+        newest = self.find_job(namespace, name)
+        ended, _ = self.last_runs.get(namespace, {}).get(name, (0, 0))
+        return max(newest.run if newest is not None else 0, ended) + 1
 
     def blueprint(self, groups: tuple[GroupSpec, ...]) -> bytes:
         """The body that stands for these groups in a JobSubmitted."""
@@ -102,19 +125,29 @@ class State:
 
     def _job_submitted(self, change: c.JobSubmitted) -> None:
         blueprint = self.share_blueprint(bytes(change.groups))
+        options = _options_of(change.options)
         job = Job(
             change.job, change.namespace, change.name, change.run, change.type, change.priority, change.labels,
-            change.user, change.at_ms, blueprint,
+            change.user, change.at_ms, blueprint, options, is_held=options.held,
         )  # fmt: skip
-        for number, spec in enumerate(blueprint.groups):
-            self._add_group(job, number, spec)
+        if change.type not in EVERYWHERE:
+            for part, spec in enumerate(blueprint.groups):
+                self._add_group(job, part, spec.count, is_waiting=change.is_waiting or bool(spec.after))
         self.adopt_job(job)
 
     def adopt_job(self, job: Job) -> None:
         """Make a job known that has all its groups."""
         self.jobs[job.id] = job
         self.job_counts[job.state] += 1
-        self.names.setdefault(job.namespace, {})[job.name] = job
+        names = self.names.setdefault(job.namespace, {})
+        other = names.get(job.name)
+        names[job.name] = job
+        if other is not None:
+            runs = self.older_runs.setdefault((job.namespace, job.name), [])
+            runs.append(other)
+            runs.append(job)
+            runs.sort(key=lambda run: run.run)
+            names[job.name] = runs.pop()
         self.next_job = max(self.next_job, job.id + 1)
 
     def share_blueprint(self, body: bytes) -> Blueprint:
@@ -123,16 +156,76 @@ class State:
             blueprint = Blueprint(self._next_blueprint, _groups_decoder.decode(body), body)
             self._next_blueprint += 1
             self._blueprints[body] = blueprint
-        blueprint.jobs += 1
+        blueprint.users += 1
         return blueprint
 
-    def _add_group(self, job: Job, number: int, spec: GroupSpec) -> None:
+    def _leave_blueprint(self, blueprint: Blueprint) -> None:
+        blueprint.users -= 1
+        if not blueprint.users:
+            del self._blueprints[blueprint.body]
+
+    def _job_updated(self, change: c.JobUpdated) -> None:
+        job = self.jobs[change.job]
+        older, job.blueprint = job.blueprint, self.share_blueprint(bytes(change.groups))
+        self._leave_blueprint(older)
+        job.options = _options_of(change.options)
+        job.version, job.priority, job.labels = change.version, change.priority, change.labels
+
+    def _job_held(self, change: c.JobHeld) -> None:
+        """What is queued stays queued; while it is held, none of it is ready to be placed."""
+        job = self.jobs[change.job]
+        if job.is_held == change.is_held:
+            return
+        job.is_held = change.is_held
+        for group in job.groups:
+            if change.is_held:
+                self._unready(group)
+            else:
+                self.queue_again(group)
+
+    def _unready(self, group: Group) -> None:
+        delayed, group.delayed = group.delayed, None
+        for first, last, _ in list(group.ready):
+            unqueue(group, first, last)
+        group.delayed = delayed
+
+    def queue_again(self, group: Group) -> None:
+        """Let all queued tasks of a group be placed, but for those that wait out their back-off."""
+        delayed, group.delayed = group.delayed, None
+        queued = np.flatnonzero(self.table.state[group.base : group.base + group.count] == _QUEUED)
+        if delayed:
+            queued = queued[~np.isin(queued, list(delayed))]
+        for first, last in reversed(list(runs_of(queued))):
+            self.make_ready(group, first, last)
+        group.delayed = delayed
+
+    def _group_added(self, change: c.GroupAdded) -> None:
+        job, shown = self.jobs[change.job], tuple(change.shown)
+        self._add_group(job, change.part, len(shown), is_waiting=True, shown=shown, node=change.node)
+
+    def _add_group(
+        self,
+        job: Job,
+        part: int,
+        count: int,
+        *,
+        is_waiting: bool,
+        shown: tuple[int, ...] | None = None,
+        node: int = 0,
+    ) -> None:
         counts = [0] * STATES
-        counts[_QUEUED] = spec.count
-        base = self.table.allocate(spec.count)
-        group = Group(job, number, spec.count, base, 0, counts, [], self._class_of(job, spec))
+        counts[_WAITING if is_waiting else _QUEUED] = count
+        base = self.table.allocate(count)
+        task_class = self._class_of(job, part, node)
+        job.blueprint.users += 1
+        group = Group(
+            job, job.next_group, count, base, 0, counts, [], task_class, job.blueprint, part, node=node, shown=shown
+        )
         self.adopt_group(group)
-        self.make_ready(group, 0, spec.count - 1)
+        if is_waiting:
+            self.table.state[base : base + count] = _WAITING
+        else:
+            self.make_ready(group, 0, count - 1)
 
     def adopt_group(self, group: Group) -> None:
         """Give a group that has its rows a slot, and count it."""
@@ -143,31 +236,37 @@ class State:
             self.groups[group.slot] = group
         self.table.group[group.base : group.base + group.count] = group.slot
         group.job.groups.append(group)
+        group.job.next_group = max(group.job.next_group, group.number + 1)
         group.task_class.members += 1
         for state, count in enumerate(group.counts):
             self.task_counts[state] += count
+
+    def _group_dropped(self, change: c.GroupDropped) -> None:
+        group = self.known_group(change.job, change.number)
+        group.job.groups.remove(group)
+        self._drop_group(group)
 
     def restore_table(self, rows: int, columns: bytes, blocks: list[tuple[int, int]]) -> None:
         """Take the columns of a snapshot; rows outside of the blocks are free."""
         self.table.restore(rows, columns, blocks)
 
-    def _class_of(self, job: Job, spec: GroupSpec) -> ClassRecord:
-        key = (
-            job.namespace,
-            job.user,
-            job.priority,
-            tuple(sorted(spec.needs.items())),
-            spec.datacenters,
-            spec.constraints,
-        )
+    def _class_of(self, job: Job, part: int, node: int) -> ClassRecord:
+        spec, options = job.blueprint.groups[part], job.options
+        key = ClassKey(
+            job.namespace, job.user, job.priority, tuple(sorted(spec.needs.items())), spec.datacenters,
+            spec.constraints, options.queue, spec.task.runtime, job.deadline_ms if options is not PLAIN else 0,
+            (job.id, part) if spec.parallel_max else None, node, _rules_of(job, part, spec),
+        )  # fmt: skip
         class_id = self._class_ids.get(key)
         if class_id is not None:
             return self.classes[class_id]
         return self.add_class(self.next_class, key)
 
-    def add_class(self, class_id: int, key: tuple[Any, ...]) -> ClassRecord:
-        namespace, user, priority, needs, datacenters, constraints = key
-        task_class = TaskClass(class_id, dict(needs), namespace, user, priority, datacenters, constraints)
+    def add_class(self, class_id: int, key: ClassKey) -> ClassRecord:
+        task_class = TaskClass(
+            class_id, dict(key.needs), key.namespace, key.user, key.priority, key.datacenters, key.constraints,
+            key.queue, key.runtime, key.deadline_ms, key.rules,
+        )  # fmt: skip
         record = ClassRecord(key, task_class, self.nodes.vector(task_class.needs))
         self.classes[class_id] = record
         self._class_ids[key] = class_id
@@ -176,27 +275,54 @@ class State:
 
     def _job_stop_asked(self, change: c.JobStopAsked) -> None:
         job = self.jobs[change.job]
-        self._move_job(job, JobEvent.STOP_ASKED)
+        self.move_job(job, JobEvent.STOP_ASKED)
         job.reason = change.reason
 
     def _job_ended(self, change: c.JobEnded) -> None:
         job = self.jobs.pop(change.job)
-        self._move_job(job, JobEvent(change.event))
+        self.move_job(job, JobEvent(change.event))
         self.job_counts[job.state] -= 1
         job.reason = change.reason or job.reason
-        names = self.names[job.namespace]
+        self._leave_name(job)
+        runs = self.last_runs.setdefault(job.namespace, {})
+        if runs.get(job.name, (0, 0))[0] < job.run:
+            runs[job.name] = (job.run, job.id)
+        for group in job.groups:
+            self._learn_duration(group)
+            self._drop_group(group)
+        job.groups = []  # a job and its groups know each other: without the cycle they are freed at once
+        self._leave_blueprint(job.blueprint)
+
+    def _leave_name(self, job: Job) -> None:
+        names, key = self.names[job.namespace], (job.namespace, job.name)
+        runs = self.older_runs.get(key)
+        if runs is not None:
+            if names[job.name] is job:
+                names[job.name] = runs.pop()
+            else:
+                runs.remove(job)
+            if not runs:
+                del self.older_runs[key]
+            return
         del names[job.name]
         if not names:
             del self.names[job.namespace]
-        self.last_runs.setdefault(job.namespace, {})[job.name] = (job.run, job.id)
-        for group in job.groups:
-            self._drop_group(group)
-        job.groups = []  # a job and its groups know each other: without the cycle they are freed at once
-        job.blueprint.jobs -= 1
-        if not job.blueprint.jobs:
-            del self._blueprints[job.blueprint.body]
 
-    def _move_job(self, job: Job, event: JobEvent) -> None:
+    def _learn_duration(self, group: Group) -> None:
+        """From the tasks that succeeded: others tell how long it takes to fail."""
+        succeeded = group.counts[TaskState.SUCCEEDED]
+        if not succeeded:
+            return
+        table, rows = self.table, slice(group.base, group.base + group.count)
+        if group.count == 1:
+            span_ms = int(table.ended_ms[group.base] - table.started_ms[group.base])
+        else:
+            spans = table.ended_ms[rows] - table.started_ms[rows]
+            span_ms = int(spans[table.state[rows] == TaskState.SUCCEEDED].sum())
+        name = (group.job.namespace, group.job.name, group.spec.name)
+        self.durations.learn(name, span_ms / succeeded / 1000, group.job.run == 1)
+
+    def move_job(self, job: Job, event: JobEvent) -> None:
         self.job_counts[job.state] -= 1
         job.state = JOB.move(job.state, event)
         self.job_counts[job.state] += 1
@@ -210,11 +336,17 @@ class State:
         group.ready = []
         group.task_class.members -= 1
         self._drop_class_if_unused(group.task_class)
+        self._leave_blueprint(group.blueprint)
 
     def _drop_class_if_unused(self, record: ClassRecord) -> None:
         if not record.members and not record.lanes:
             del self.classes[record.id]
             del self._class_ids[record.key]
+
+    def make_ready(self, group: Group, first: int, last: int) -> None:
+        """Let queued tasks be placed, unless their job is held."""
+        if not group.job.is_held:
+            make_ready(group, first, last, self.table.attempt[group.base + first : group.base + last + 1])
 
     def _key_used(self, change: c.KeyUsed) -> None:
         self.keys[change.key] = change.jobs
@@ -232,158 +364,7 @@ class State:
             if not runs:
                 self.last_runs.pop(namespace, None)
 
-    # ---- tasks ----
-
-    def _tasks_placed(self, change: c.TasksPlaced) -> None:
-        group = self.jobs[change.job].groups[change.group]
-        lanes = group.task_class.lanes[change.node]
-        count = change.last - change.first + 1
-        self._move(group, change.first, change.last, TaskEvent.PLACED)
-        rows = slice(group.base + change.first, group.base + change.last + 1)
-        self.table.attempt[rows] = change.attempt
-        self.table.node[rows] = change.node
-        lanes.outstanding += count
-        self.nodes.tasks[change.node] += count
-        self.nodes.touch(change.node)
-
-    def _task_started(self, change: c.TaskStarted) -> None:
-        group = self.jobs[change.job].groups[change.group]
-        self._move(group, change.index, change.index, TaskEvent.STARTED)
-        row = group.base + change.index
-        self.table.started_ms[row] = change.started_ms
-        self.table.log[row] = change.log
-        self._note_start(group.job, change.started_ms)
-
-    def _tasks_finished(self, change: c.TasksFinished) -> None:
-        group = self.jobs[change.job].groups[change.group]
-        started = c.unpack_times(change.started)
-        self._leave_node(group, change.first, change.last)
-        self._move(group, change.first, change.last, TaskEvent.FINISHED)
-        rows = slice(group.base + change.first, group.base + change.last + 1)
-        table = self.table
-        table.exit_code[rows] = 0
-        table.started_ms[rows] = started
-        table.ended_ms[rows] = c.unpack_times(change.ended)
-        table.log[rows] = range(change.log, change.log + len(started))
-        self._note_start(group.job, started[0])
-
-    def _task_ended(self, change: c.TaskEnded) -> None:
-        group = self.jobs[change.job].groups[change.group]
-        index, row, table = change.index, group.base + change.index, self.table
-        self._leave_node(group, index, index)
-        event = TaskEvent(change.event)
-        if event is TaskEvent.RETRIED:
-            past = (
-                index, int(table.attempt[row]), int(table.node[row]), change.exit_code,
-                change.started_ms, change.ended_ms, change.log, change.reason,
-            )  # fmt: skip
-            self._remember(group, past)
-            table.restarts[row] = min(int(table.restarts[row]) + 1, 65535)
-            table.node[row] = 0
-        table.exit_code[row] = change.exit_code
-        table.started_ms[row] = change.started_ms
-        table.ended_ms[row] = change.ended_ms
-        table.log[row] = change.log
-        if change.reason:
-            group.reasons = group.reasons or {}
-            group.reasons[index] = change.reason
-        self._move(group, index, index, event, change.not_before_ms)
-        if change.started_ms:
-            self._note_start(group.job, change.started_ms)
-
-    def _tasks_lost(self, change: c.TasksLost) -> None:
-        group = self.jobs[change.job].groups[change.group]
-        rows = slice(group.base + change.first, group.base + change.last + 1)
-        table = self.table
-        for index in range(change.first, change.last + 1):
-            row = group.base + index
-            past = (
-                index, int(table.attempt[row]), int(table.node[row]), -1,
-                int(table.started_ms[row]), change.at_ms, int(table.log[row]), change.reason,
-            )  # fmt: skip
-            self._remember(group, past)
-        self._leave_node(group, change.first, change.last)
-        table.lost[rows] += 1
-        table.node[rows] = 0
-        table.started_ms[rows] = 0
-        table.ended_ms[rows] = change.at_ms
-        table.log[rows] = 0
-        self._move(group, change.first, change.last, TaskEvent.LOST)
-
-    def _tasks_moved(self, change: c.TasksMoved) -> None:
-        group = self.jobs[change.job].groups[change.group]
-        event = TaskEvent(change.event)
-        rows = slice(group.base + change.first, group.base + change.last + 1)
-        if event in (TaskEvent.RETURNED, TaskEvent.STOPPED):
-            self._leave_node(group, change.first, change.last)
-        if event is TaskEvent.RETURNED:
-            self.table.node[rows] = 0
-        elif event in (TaskEvent.STOPPED, TaskEvent.CANCELLED, TaskEvent.GAVE_UP):
-            self.table.ended_ms[rows] = change.at_ms
-        if change.reason and event is not TaskEvent.CANCEL_ASKED:
-            group.reasons = group.reasons or {}
-            for index in range(change.first, change.last + 1) if group.count <= HISTORY_MAX else (change.first,):
-                group.reasons[index] = change.reason
-        self._move(group, change.first, change.last, event)
-
-    def _move(self, group: Group, first: int, last: int, event: TaskEvent, not_before_ms: int = 0) -> None:
-        """Move a run by the table, and keep counts and queues true. Mostly all of it is in one state."""
-        rows = slice(group.base + first, group.base + last + 1)
-        olds = self.table.state[rows].tobytes()
-        tally = {olds[0]: len(olds)} if olds.count(olds[0]) == len(olds) else Counter(olds)
-        for old, count in tally.items():
-            new = NEXT[event][old]
-            if new == _NO_MOVE:
-                run = f"{group.job.ref}/{first}-{last}"
-                raise InvalidMove(f"tasks {run}: no move from {TaskState(old).word} on {event.word}")
-            group.counts[old] -= count
-            group.counts[new] += count
-            self.task_counts[old] -= count
-            self.task_counts[new] += count
-        self.table.state[rows] = new if len(tally) == 1 else NEXT_COLUMNS[event][self.table.state[rows]]
-        if _QUEUED in tally:
-            unqueue(group, first, last)
-        if new == _QUEUED:
-            self._requeue(group, first, last, not_before_ms)
-
-    def _requeue(self, group: Group, first: int, last: int, not_before_ms: int) -> None:
-        if not_before_ms:
-            group.delayed = group.delayed or {}
-            group.delayed[first] = not_before_ms
-        else:
-            self.make_ready(group, first, last)
-
-    def make_ready(self, group: Group, first: int, last: int) -> None:
-        """Let queued tasks be placed."""
-        make_ready(group, first, last, self.table.attempt[group.base + first : group.base + last + 1])
-
-    def _leave_node(self, group: Group, first: int, last: int) -> None:
-        """The run's attempts are over on their node; all of them are on the same one."""
-        node = int(self.table.node[group.base + first])
-        count = last - first + 1
-        lanes = group.task_class.lanes.get(node)
-        if lanes is not None:
-            lanes.outstanding -= count
-        self.nodes.tasks[node] -= count
-        self.nodes.touch(node)
-
-    def _note_start(self, job: Job, started_ms: int) -> None:
-        if not job.started_ms:
-            job.started_ms = started_ms
-        if job.state is JobState.PENDING:
-            self._move_job(job, JobEvent.STARTED)
-
-    def _remember(self, group: Group, past: PastAttempt) -> None:
-        if group.history is None:
-            group.history = []
-        group.history.append(past)
-        if len(group.history) > HISTORY_MAX:
-            del group.history[: HISTORY_MAX // 10]
-
     # ---- nodes and reservations ----
-
-    def _node_joined(self, change: c.NodeJoined) -> None:
-        self.nodes.join(change)
 
     def _node_moved(self, change: c.NodeMoved) -> None:
         node = self.nodes.records[change.node]
@@ -394,6 +375,15 @@ class State:
 
     def _node_labelled(self, change: c.NodeLabelled) -> None:
         self.nodes.label(self.nodes.records[change.node], change.labels)
+
+    def _node_attributed(self, change: c.NodeAttributed) -> None:
+        self.nodes.attribute(self.nodes.records[change.node], change.attributes)
+
+    def _node_switched(self, change: c.NodeSwitched) -> None:
+        self.nodes.switch(self.nodes.records[change.node], change.by, change.reason)
+
+    def _drain_set(self, change: c.DrainSet) -> None:
+        self.nodes.records[change.node].drain_deadline_ms = change.deadline_ms
 
     def _lanes_set(self, change: c.LanesSet) -> None:
         record = self.classes[change.class_id]
@@ -406,7 +396,46 @@ class State:
         lanes.width = change.width
         record.width += added
         self.nodes.reserve(change.node, record.vector, added)
+        self._account(record, added)
         if not change.width:
             del record.lanes[change.node]
             del self.nodes.records[change.node].lanes[change.class_id]
             self._drop_class_if_unused(record)
+        if record.key.rules is not None and record.key.rules.exclusive:
+            self._settle_owner(change.node)
+
+    def _account(self, record: ClassRecord, added: int) -> None:
+        """Whose lanes these are: by user, by queue, and of licences."""
+        key = record.key
+        self.queue_widths[key.queue] += added
+        who = (key.namespace, key.user)
+        used = self.usage.get(who)
+        if used is None or used.size < record.vector.size:
+            grown = np.zeros(record.vector.size, np.int64)
+            if used is not None:
+                grown[: used.size] = used
+            used = self.usage[who] = grown
+        used[: record.vector.size] += record.vector * added
+        if not used.any():
+            del self.usage[who]
+        for resource, need in key.needs:
+            if resource.startswith(LICENCE_PREFIX):
+                self.licences_used[resource] += need * added
+
+    def _settle_owner(self, node: int) -> None:
+        """A node belongs to the job that has exclusive lanes there."""
+        rules = (lanes.task_class.key.rules for lanes in self.nodes.records[node].lanes.values())
+        owner = next((rule.job for rule in rules if rule is not None and rule.exclusive), 0)
+        self.nodes.own(node, owner)
+
+
+def _options_of(body: msgspec.Raw) -> JobOptions:
+    return PLAIN if body == c.NO_OPTIONS else _options_decoder.decode(body)
+
+
+def _rules_of(job: Job, part: int, spec: GroupSpec) -> Rules | None:
+    is_gang = job.options.gang or spec.gang
+    if not (is_gang or spec.exclusive or spec.distinct or spec.spread or spec.affinity):
+        return None
+    gang = 0 if not is_gang else job.id * PARTS_MAX + (0 if job.options.gang else part + 1)
+    return Rules(job.id, gang, spec.exclusive, spec.distinct, spec.spread, spec.affinity)

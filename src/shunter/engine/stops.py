@@ -13,6 +13,7 @@ from shunter.model.errors import NotFound
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
 
 _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
+_WAITING = int(TaskState.WAITING)
 _QUEUED = int(TaskState.QUEUED)
 
 
@@ -64,8 +65,13 @@ def _stop_range(round: Round, group: Group, first: int, last: int, now: bool, re
     for start, end in runs_of(np.flatnonzero(states == _QUEUED)):
         _move(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
     states = table.state[base + first : base + last + 1]
-    live = np.flatnonzero((states == _ASSIGNED) | (states == _RUNNING))
-    for start, end in runs_of(live):
+    for start, end in runs_of(np.flatnonzero(states == _WAITING)):
+        _move(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
+    live = (states == _ASSIGNED) | (states == _RUNNING)
+    for index in group.coming_back or ():
+        if first <= index <= last:
+            live[index - first] = True
+    for start, end in runs_of(np.flatnonzero(live)):
         _move(round, group, first + start, first + end, TaskEvent.CANCEL_ASKED, reason)
     grace_s = 0.0 if now else group.spec.task.stop_grace_s
     states = table.state[base + first : base + last + 1]

@@ -11,7 +11,7 @@ from shunter.engine import changes as c
 from shunter.engine.records import Job
 from shunter.engine.round import Round, TimerKind
 from shunter.model.errors import Busy, Conflict, Problem
-from shunter.model.jobs import JobSpec
+from shunter.model.jobs import PLAIN, JobOptions, JobSpec
 
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words; nothing that looks like something else
 SUFFIX_LENGTH = 5
@@ -48,18 +48,21 @@ def _submit_one(round: Round, spec: JobSpec, user: str) -> Submitted:
     if unfinished is not None:
         return Submitted(unfinished.id, False, unfinished.namespace, unfinished.name, unfinished.run)
     name = spec.name or _new_name(round, spec)
-    last_run, _ = state.last_runs.get(spec.namespace, {}).get(name, (0, 0))
-    job_id = state.next_job
+    job_id, run = state.next_job, state.next_run(spec.namespace, name)
     change = c.JobSubmitted(
-        job_id, spec.namespace, name, last_run + 1, spec.type, spec.priority, spec.labels, user, round.now_ms,
-        msgspec.Raw(state.blueprint(spec.groups)),
+        job_id, spec.namespace, name, run, spec.type, spec.priority, spec.labels, user, round.now_ms,
+        msgspec.Raw(state.blueprint(spec.groups)), options_body(spec.options),
     )  # fmt: skip
     round.record(change)
     for group in state.jobs[job_id].groups:
         if group.spec.queue_timeout_s:
             due_ms = round.now_ms + int(group.spec.queue_timeout_s * 1000)
             round.timers.add(due_ms, TimerKind.QUEUE_TIMEOUT, group)
-    return Submitted(job_id, True, spec.namespace, name, last_run + 1)
+    return Submitted(job_id, True, spec.namespace, name, run)
+
+
+def options_body(options: JobOptions) -> msgspec.Raw:
+    return c.NO_OPTIONS if options == PLAIN else msgspec.Raw(msgspec.msgpack.encode(options))
 
 
 def _known(round: Round, job_id: int) -> Submitted:
@@ -103,7 +106,8 @@ def _name_taken(spec: JobSpec, message: str, fix: str) -> Conflict:
 def _is_same(round: Round, job: Job, spec: JobSpec) -> bool:
     return (
         job.blueprint.body == round.state.blueprint(spec.groups)
-        and (job.type, job.priority, job.labels) == (spec.type, spec.priority, spec.labels)
+        and (job.type, job.priority, job.labels, job.options)
+        == (spec.type, spec.priority, spec.labels, spec.options)
     )  # fmt: skip
 
 

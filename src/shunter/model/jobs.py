@@ -14,6 +14,7 @@ LOST_MAX = 20
 NAMESPACE_DEFAULT = "default"
 QUEUE_DEFAULT = "default"
 PORT_PREFIX = "port/"  # a fixed host port is a resource of which every node has one
+LICENCE_PREFIX = "licence/"  # a resource of the whole cluster, not of a node
 
 BATCH, SERVICE, SYSTEM, SYSBATCH = "batch", "service", "system", "sysbatch"
 LASTING = frozenset({SERVICE, SYSTEM})  # types that run until they are stopped, and are updated in place
@@ -233,3 +234,20 @@ class JobSpec(msgspec.Struct, frozen=True):
     def is_template(self) -> bool:
         """Whether submitting it keeps it, for runs that a clock or a dispatch starts."""
         return self.options.schedule is not None or self.options.parameters is not None
+
+
+def array_values(array: tuple[tuple[int, int, int], ...], positions: list[int]) -> list[int]:
+    """The numbers at these positions of an array of ranges (first, last, step)."""
+    values = []
+    for position in positions:
+        for first, last, step in array:
+            size = (last - first) // step + 1
+            if position < size:
+                values.append(first + position * step)
+                break
+            position -= size
+    return values
+
+
+def array_size(array: tuple[tuple[int, int, int], ...]) -> int:
+    return sum((last - first) // step + 1 for first, last, step in array)

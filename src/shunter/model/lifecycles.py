@@ -152,6 +152,7 @@ TASK: Machine[TaskState, TaskEvent] = Machine(
         (_T.RUNNING, _TE.CANCEL_ASKED): _T.STOPPING,  # its resources stay reserved until the worker confirms
         (_T.RUNNING, _TE.PREEMPTED): _T.STOPPING,
         (_T.STOPPING, _TE.STOPPED): _T.CANCELLED,
+        (_T.STOPPING, _TE.CANCEL_ASKED): _T.STOPPING,  # it was to come back, and now shall end
         (_T.STOPPING, _TE.REQUEUED): _T.QUEUED,  # preempted, drained, or the cluster was stopped
         (_T.STOPPING, _TE.FINISHED): _T.SUCCEEDED,  # it won the race: keep the result
     },

@@ -8,7 +8,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from shunter.adapters.memory.store import MemoryStore
+from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
+from shunter.engine.events import render
 from shunter.engine.recovery import fingerprint, recover
 from shunter.engine.settings import EngineSettings
 from shunter.engine.submits import Submitted
@@ -26,11 +28,13 @@ from shunter.model.messages import (
     Orders,
     Recall,
     Report,
+    Started,
     StatsData,
     Stop,
     StopRange,
     Welcome,
 )
+from shunter.model.views import EventView
 from shunter.planning.planner import build_policy
 from shunter.simulation.loop import VirtualClock, run_virtual
 
@@ -137,6 +141,24 @@ class Stage:
     def acks(self, node: int) -> list[int]:
         return [sent.seq for to, sent in self.workers.sent if isinstance(sent, Ack) and to == node]
 
+    async def started(self, node: int, order: Order) -> None:
+        """The worker reports that the tasks of an order run, each in a lane of its own."""
+        now_ms = int(VirtualClock().now() * 1000)
+        name = order.job, order.group, order.attempt
+        await self.report(
+            node, started=[Started(*name, index, now_ms, 1, 0) for index in range(order.first, order.last + 1)]
+        )
+
+    async def events(self, after: int = 0) -> list[EventView]:
+        """All events since a version, as people see them."""
+        names = self.engine.state.nodes.view.names
+        rounds = await self.store.rounds_after(after, 100_000)
+        return [
+            event
+            for logged in rounds
+            for event in render(logged.version, logged.at, decode_round(logged.body), names.__getitem__)
+        ]
+
     def counts(self, job_id: int) -> dict[str, int]:
         job = self.engine.state.jobs[job_id]
         return {TaskState(state).word: count for state, count in enumerate(job.counts()) if count}
@@ -154,10 +176,9 @@ def spec(name: str = "job", count: int = 1, **fields: Any) -> JobSpec:
     restart = fields.pop("restart", Restart())
     needs = fields.pop("needs", {"cpu": 1000})
     queue_timeout_s = fields.pop("queue_timeout_s", 0.0)
-    datacenters, constraints = fields.pop("datacenters", ()), fields.pop("constraints", ())
-    group = GroupSpec(
-        "main", count, TaskSpec(("/bin/true",)), needs, restart, datacenters, constraints, queue_timeout_s
-    )
+    of_group = {name: fields.pop(name) for name in list(fields) if name in GroupSpec.__struct_fields__}
+    task = of_group.pop("task", TaskSpec(("/bin/true",)))
+    group = GroupSpec("main", count, task, needs, restart, queue_timeout_s=queue_timeout_s, **of_group)
     return JobSpec(fields.pop("namespace", "default"), name, (group,), **fields)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from shunter.engine.changes import decode_round
 from shunter.engine.events import CATALOGUE, render
 from shunter.model.jobs import Restart
@@ -11,6 +13,11 @@ from shunter.model.views import EventView
 from tests.unit.engine.stage import Stage, play, spec
 
 SEEN: set[str] = set()
+ELSEWHERE = {  # what the story below does not tell, and the test that does
+    "tasks.preempted": "test_decisions.py",
+    "tasks.requeued": "test_decisions.py",
+    "tasks.unblocked": "test_decisions.py",
+}
 
 
 async def happened(stage: Stage, after: int) -> tuple[list[str], int]:
@@ -86,9 +93,14 @@ def test_each_kind_of_input_gives_its_own_events_in_order() -> None:
         await stage.settle()
         types, version = await happened(stage, version)
         assert types == ["job.submitted", "tasks.placed", "tasks.succeeded", "job.succeeded", "node.down"]
-        assert set(CATALOGUE) == SEEN
+        assert set(CATALOGUE) == SEEN | set(ELSEWHERE)
 
     play(scene)
+
+
+def test_every_other_event_has_a_test_of_its_own() -> None:
+    for event, name in ELSEWHERE.items():
+        assert f'"{event}"' in (Path(__file__).parent / name).read_text()
 
 
 def test_an_event_names_its_tasks_as_a_range_and_its_job_in_words() -> None:

@@ -1,0 +1,39 @@
+"""Settings of the whole cluster that are changed live and outlive a restart: the active policy, licences, ...
+
+A name without an entry has its default, which whoever asks for it knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shunter.engine import changes as c
+from shunter.model.jobs import LICENCE_PREFIX
+
+
+class ClusterBook:
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+
+    def get(self, name: str, default: str = "") -> str:
+        return self.values.get(name, default)
+
+    def licences(self) -> dict[str, int]:
+        """How many of each the cluster has, by the name of the resource."""
+        return {name: int(value) for name, value in self.values.items() if name.startswith(LICENCE_PREFIX)}
+
+    def appliers(self) -> Mapping[type, Callable[[Any], None]]:
+        return {c.ClusterSet: self._set}
+
+    def dump(self) -> dict[str, str]:
+        return dict(sorted(self.values.items()))
+
+    def load(self, dump: dict[str, str]) -> None:
+        self.values = dict(dump)
+
+    def _set(self, change: c.ClusterSet) -> None:
+        if change.value:
+            self.values[change.name] = change.value
+        else:
+            self.values.pop(change.name, None)

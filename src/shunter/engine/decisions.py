@@ -1,0 +1,169 @@
+"""Carrying out what a policy decided, item by item, as far as it holds now. Called by `engine.placing`.
+
+Whoever decided: what no longer fits is left, and the rest applies. A gang applies whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.records import ClassRecord, Group
+from shunter.engine.round import Round
+from shunter.model.jobs import LICENCE_PREFIX
+from shunter.model.lifecycles import TaskEvent, TaskState
+from shunter.planning.view import Decision, IntArray, Placement, Preemption
+
+_LIVE = (int(TaskState.ASSIGNED), int(TaskState.RUNNING))
+
+
+def carry_out(round: Round, decision: Decision) -> None:
+    for placements in _together(round, decision.placements):
+        for placement in placements:
+            apply_placement(round, placement)
+    for preemption in decision.preemptions:
+        _preempt(round, preemption)
+
+
+def _together(round: Round, placements: list[Placement]) -> Iterable[list[Placement]]:
+    """One by one; but a gang's as one, and only if all that is queued of it is placed and fits."""
+    gangs: dict[int, list[Placement]] = {}
+    for placement in placements:
+        record = round.state.classes.get(placement.class_id)
+        gang = record.key.rules.gang if record is not None and record.key.rules is not None else 0
+        if gang:
+            gangs.setdefault(gang, []).append(placement)
+        else:
+            yield [placement]
+    for gang, members in gangs.items():
+        if _is_whole(round, gang, members):
+            yield members
+
+
+def _is_whole(round: Round, gang: int, placements: list[Placement]) -> bool:
+    classes = [
+        record
+        for record in round.state.classes.values()
+        if record.queued and record.key.rules is not None and record.key.rules.gang == gang
+    ]
+    given = {placement.class_id: int(placement.counts.sum()) for placement in placements}
+    if any(given.get(record.id, 0) < record.queued for record in classes):
+        return False
+    nodes = round.state.nodes.view
+    wanted: dict[int, IntArray] = {}
+    for placement in placements:
+        vector = round.state.classes[placement.class_id].vector
+        for node, count in zip(placement.nodes.tolist(), placement.counts.tolist(), strict=True):
+            needs = np.zeros(len(nodes.resources), np.int64)
+            needs[: vector.size] = vector * count
+            wanted[node] = wanted[node] + needs if node in wanted else needs
+    return all(
+        nodes.eligible[node] and (nodes.reserved[node] + needs <= nodes.capacity[node]).all()
+        for node, needs in wanted.items()
+    )
+
+
+def _preempt(round: Round, preemption: Preemption) -> None:
+    """Tell the youngest tasks of a class on a node to end; they come back to the queue."""
+    state, record = round.state, round.state.classes.get(preemption.victim)
+    if record is None:
+        return
+    table, slots = state.table, {group.slot for group in state.groups if group and group.task_class is record}
+    rows = np.flatnonzero(
+        (table.node[: table.used] == preemption.node) & np.isin(table.group[: table.used], list(slots))
+    )
+    live = rows[np.isin(table.state[rows], (int(TaskState.ASSIGNED), int(TaskState.RUNNING)))]
+    youngest = live[np.argsort(-table.started_ms[live], kind="stable")][: preemption.count]
+    winner = state.classes.get(preemption.winner)
+    whose = winner.first_ready() if winner is not None else None
+    reason = f"preempted by {whose.job.ref}" if whose is not None else "preempted"
+    for row in youngest.tolist():
+        group = state.groups[table.group[row]]
+        assert group is not None
+        send_back(round, group, row - group.base, reason)
+
+
+def send_back(round: Round, group: Group, index: int, reason: str, grace_s: float | None = None) -> None:
+    """End a live attempt so that its task is queued again."""
+    job, node = group.job, int(round.state.table.node[group.base + index])
+    move = c.TasksMoved(job.id, group.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, job.ref)
+    round.record(move)
+    round.stop(group, index, index, node, group.spec.task.stop_grace_s if grace_s is None else grace_s)
+
+
+def apply_placement(round: Round, placement: Placement) -> None:
+    """Reserve and order as many of these tasks as fit on their nodes."""
+    record = round.state.classes.get(placement.class_id)
+    if record is None:
+        return
+    fitting = np.minimum(placement.counts, _room(round, record, placement.nodes))
+    most = min(record.queued, lanes_max(round, record))
+    for node, count in zip(placement.nodes.tolist(), fitting.tolist(), strict=True):
+        count = min(count, most)
+        most -= count
+        if count <= 0:
+            continue
+        lanes = record.lanes.get(node)
+        round.record(c.LanesSet(record.id, node, count + (lanes.width if lanes else 0)))
+        lanes = record.lanes[node]
+        lanes.progress_ms, lanes.may_refill = round.now_ms, True
+        give(round, record, node, count)
+        if lanes.outstanding < lanes.width:  # some of them shall not go there
+            round.record(c.LanesSet(record.id, node, lanes.outstanding))
+
+
+def lanes_max(round: Round, record: ClassRecord) -> int:
+    """How many more lanes the class may have in the whole cluster: by its parallel_max, its queue and licences."""
+    state, most = round.state, record.queued
+    if record.key.alone is not None and (group := record.first_ready()) is not None:
+        most = min(most, group.spec.parallel_max - record.width)
+    queue = state.queues.get(record.key.queue)
+    if queue.is_paused:
+        return 0
+    if queue.running_max:
+        most = min(most, queue.running_max - state.queue_widths[record.key.queue])
+    for resource, need in record.key.needs:
+        if resource.startswith(LICENCE_PREFIX):
+            most = min(most, (state.cluster.licences().get(resource, 0) - state.licences_used[resource]) // need)
+    return max(most, 0)
+
+
+def _room(round: Round, record: ClassRecord, rows: IntArray) -> IntArray:
+    """How many more lanes of the class fit on each of these nodes, which are all different."""
+    nodes = round.state.nodes.view
+    rules = record.key.rules
+    mine = (nodes.owner[rows] == 0) | (nodes.owner[rows] == (rules.job if rules is not None else 0))
+    if rules is not None and rules.exclusive:
+        mine &= (nodes.tasks[rows] == 0) | (nodes.owner[rows] == rules.job)
+    room = np.where(nodes.eligible[rows] & mine, record.queued, 0)
+    for column, need in enumerate(record.vector.tolist()):
+        if need:
+            room = np.minimum(room, (nodes.capacity[rows, column] - nodes.reserved[rows, column]) // need)
+    return room
+
+
+def give(round: Round, record: ClassRecord, node: int, count: int) -> None:
+    """Assign the next `count` ready tasks of a class to a node, in which it has lanes."""
+    while count > 0 and (ready := _next_ready(record, node)) is not None:
+        group, first, last, attempts = ready
+        last = min(last, first + count - 1)
+        count -= last - first + 1
+        job = group.job
+        round.record(c.TasksPlaced(job.id, group.number, first, last, attempts + 1, node, job.ref))
+        round.order(group, first, last, attempts + 1, node)
+
+
+def _next_ready(record: ClassRecord, node: int) -> tuple[Group, int, int, int] | None:
+    """The next run of ready tasks: of the oldest group, unless its tasks shall not go to this node again."""
+    group = record.first_ready()
+    if group is None or not group.avoiding:
+        return None if group is None else (group, *group.ready[-1])
+    for group in record.groups:
+        avoiding = group.avoiding or {}
+        for first, last, attempts in reversed(group.ready):
+            for index in range(first, last + 1):
+                if avoiding.get(index) != node:
+                    return group, index, index, attempts
+    return None

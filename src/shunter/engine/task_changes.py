@@ -1,0 +1,241 @@
+"""What changes of tasks do to the state: rows move by the lifecycle's table; counts, queues and lanes follow.
+
+The appliers of `engine.state`, which calls them live and in recovery alike.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.queues import unqueue
+from shunter.engine.records import STATES, Group, Job, PastAttempt
+from shunter.model.errors import InvalidMove
+from shunter.model.lifecycles import TASK, JobEvent, JobState, TaskEvent, TaskState
+
+if TYPE_CHECKING:
+    from shunter.engine.state import State
+
+HISTORY_MAX = 1_000  # earlier attempts that a group remembers
+_NO_MOVE = 255
+_QUEUED = int(TaskState.QUEUED)
+_ENDS = (TaskEvent.STOPPED, TaskEvent.CANCELLED, TaskEvent.GAVE_UP)
+
+
+def _next_states() -> list[list[int]]:
+    """The task table as a matrix [event][state], so that whole runs move by one look-up."""
+    matrix = [[_NO_MOVE] * STATES for _ in TaskEvent]
+    for (state, event), after in TASK.moves.items():
+        matrix[event][state] = int(after)
+    return matrix
+
+
+NEXT = _next_states()
+NEXT_COLUMNS = np.array(NEXT, np.uint8)
+
+
+def tasks_placed(state: State, change: c.TasksPlaced) -> None:
+    group = state.known_group(change.job, change.group)
+    lanes = group.task_class.lanes[change.node]
+    count = change.last - change.first + 1
+    _move(state, group, change.first, change.last, TaskEvent.PLACED)
+    rows = slice(group.base + change.first, group.base + change.last + 1)
+    state.table.attempt[rows] = change.attempt
+    state.table.node[rows] = change.node
+    if group.avoiding:
+        for index in range(change.first, change.last + 1):
+            group.avoiding.pop(index, None)
+    lanes.outstanding += count
+    state.nodes.tasks[change.node] += count
+    state.nodes.touch(change.node)
+
+
+def task_started(state: State, change: c.TaskStarted) -> None:
+    group = state.known_group(change.job, change.group)
+    _move(state, group, change.index, change.index, TaskEvent.STARTED)
+    row = group.base + change.index
+    state.table.started_ms[row] = change.started_ms
+    state.table.log[row] = change.log
+    if change.ports:
+        group.ports = group.ports or {}
+        group.ports[change.index] = change.ports
+    _note_start(state, group.job, change.started_ms)
+
+
+def tasks_finished(state: State, change: c.TasksFinished) -> None:
+    group = state.known_group(change.job, change.group)
+    started = c.unpack_times(change.started)
+    _leave_node(state, group, change.first, change.last)
+    _move(state, group, change.first, change.last, TaskEvent.FINISHED)
+    rows = slice(group.base + change.first, group.base + change.last + 1)
+    table = state.table
+    table.exit_code[rows] = 0
+    table.started_ms[rows] = started
+    table.ended_ms[rows] = c.unpack_times(change.ended)
+    table.log[rows] = range(change.log, change.log + len(started))
+    _note_start(state, group.job, started[0])
+
+
+def task_ended(state: State, change: c.TaskEnded) -> None:
+    group = state.known_group(change.job, change.group)
+    index, row, table = change.index, group.base + change.index, state.table
+    _leave_node(state, group, index, index)
+    event = TaskEvent(change.event)
+    if event in (TaskEvent.RETRIED, TaskEvent.REQUEUED):
+        node = int(table.node[row])
+        past = (
+            index, int(table.attempt[row]), node, change.exit_code,
+            change.started_ms, change.ended_ms, change.log, change.reason,
+        )  # fmt: skip
+        _remember(group, past)
+        table.node[row] = 0
+        if event is TaskEvent.RETRIED:
+            table.restarts[row] = min(int(table.restarts[row]) + 1, 65535)
+            if group.spec.restart.elsewhere:
+                group.avoiding = group.avoiding or {}
+                group.avoiding[index] = node
+    table.exit_code[row] = change.exit_code
+    table.started_ms[row] = change.started_ms
+    table.ended_ms[row] = change.ended_ms
+    table.log[row] = change.log
+    if change.reason:
+        group.reasons = group.reasons or {}
+        group.reasons[index] = change.reason
+    _move(state, group, index, index, event, change.not_before_ms)
+    if change.started_ms:
+        _note_start(state, group.job, change.started_ms)
+
+
+def tasks_lost(state: State, change: c.TasksLost) -> None:
+    group = state.known_group(change.job, change.group)
+    rows = slice(group.base + change.first, group.base + change.last + 1)
+    table = state.table
+    _remember_run(state, group, change.first, change.last, change.at_ms, change.reason)
+    _leave_node(state, group, change.first, change.last)
+    table.lost[rows] += 1
+    table.node[rows] = 0
+    table.started_ms[rows] = 0
+    table.ended_ms[rows] = change.at_ms
+    table.log[rows] = 0
+    _move(state, group, change.first, change.last, TaskEvent.LOST)
+
+
+def tasks_moved(state: State, change: c.TasksMoved) -> None:
+    group = state.known_group(change.job, change.group)
+    first, last, event = change.first, change.last, TaskEvent(change.event)
+    rows = slice(group.base + first, group.base + last + 1)
+    if event is TaskEvent.PREEMPTED:
+        group.coming_back = (group.coming_back or set()) | set(range(first, last + 1))
+    elif event is TaskEvent.CANCEL_ASKED and group.coming_back:
+        group.coming_back -= set(range(first, last + 1))
+    if event is TaskEvent.REQUEUED:
+        _remember_run(state, group, first, last, change.at_ms, change.reason)
+    if event in (TaskEvent.RETURNED, TaskEvent.STOPPED, TaskEvent.REQUEUED):
+        _leave_node(state, group, first, last)
+    if event in (TaskEvent.RETURNED, TaskEvent.REQUEUED):
+        state.table.node[rows] = 0
+    if event is TaskEvent.REQUEUED:
+        state.table.started_ms[rows] = 0
+        state.table.ended_ms[rows] = change.at_ms
+        state.table.log[rows] = 0
+    elif event in _ENDS:
+        state.table.ended_ms[rows] = change.at_ms
+    if change.reason and event not in (TaskEvent.CANCEL_ASKED, TaskEvent.PREEMPTED):
+        group.reasons = group.reasons or {}
+        for index in range(first, last + 1) if group.count <= HISTORY_MAX else (first,):
+            group.reasons[index] = change.reason
+    _move(state, group, first, last, event)
+
+
+def task_health(state: State, change: c.TaskHealth) -> None:
+    group = state.known_group(change.job, change.group)
+    group.health = group.health or {}
+    group.health[change.index] = (change.is_healthy, change.at_ms)
+
+
+APPLIERS: dict[type, Callable[[Any, Any], None]] = {
+    c.TasksPlaced: tasks_placed,
+    c.TaskStarted: task_started,
+    c.TasksFinished: tasks_finished,
+    c.TaskEnded: task_ended,
+    c.TasksLost: tasks_lost,
+    c.TasksMoved: tasks_moved,
+    c.TaskHealth: task_health,
+}
+
+
+def _move(state: State, group: Group, first: int, last: int, event: TaskEvent, not_before_ms: int = 0) -> None:
+    """Move a run by the table, and keep counts and queues true. Mostly all of it is in one state."""
+    rows = slice(group.base + first, group.base + last + 1)
+    olds = state.table.state[rows].tobytes()
+    tally = {olds[0]: len(olds)} if olds.count(olds[0]) == len(olds) else Counter(olds)
+    for old, count in tally.items():
+        new = NEXT[event][old]
+        if new == _NO_MOVE:
+            run = f"{group.job.ref}/{first}-{last}"
+            raise InvalidMove(f"tasks {run}: no move from {TaskState(old).word} on {event.word}")
+        group.counts[old] -= count
+        group.counts[new] += count
+        state.task_counts[old] -= count
+        state.task_counts[new] += count
+    state.table.state[rows] = new if len(tally) == 1 else NEXT_COLUMNS[event][state.table.state[rows]]
+    if _QUEUED in tally:
+        unqueue(group, first, last)
+    if new == _QUEUED:
+        _requeue(state, group, first, last, not_before_ms)
+
+
+def _requeue(state: State, group: Group, first: int, last: int, not_before_ms: int) -> None:
+    if not_before_ms:
+        group.delayed = group.delayed or {}
+        group.delayed[first] = not_before_ms
+    else:
+        state.make_ready(group, first, last)
+
+
+def _leave_node(state: State, group: Group, first: int, last: int) -> None:
+    """The run's attempts are over on their node; all of them are on the same one."""
+    node = int(state.table.node[group.base + first])
+    count = last - first + 1
+    lanes = group.task_class.lanes.get(node)
+    if lanes is not None:
+        lanes.outstanding -= count
+    state.nodes.tasks[node] -= count
+    state.nodes.touch(node)
+    for facts in (group.ports, group.health):
+        if facts:
+            for index in range(first, last + 1):
+                facts.pop(index, None)
+    if group.coming_back:
+        group.coming_back -= set(range(first, last + 1))
+
+
+def _note_start(state: State, job: Job, started_ms: int) -> None:
+    if not job.started_ms:
+        job.started_ms = started_ms
+    if job.state is JobState.PENDING:
+        state.move_job(job, JobEvent.STARTED)
+
+
+def _remember_run(state: State, group: Group, first: int, last: int, at_ms: int, reason: str) -> None:
+    """Attempts that ended without an exit code."""
+    table = state.table
+    for index in range(first, last + 1):
+        row = group.base + index
+        past = (
+            index, int(table.attempt[row]), int(table.node[row]), -1,
+            int(table.started_ms[row]), at_ms, int(table.log[row]), reason,
+        )  # fmt: skip
+        _remember(group, past)
+
+
+def _remember(group: Group, past: PastAttempt) -> None:
+    if group.history is None:
+        group.history = []
+    group.history.append(past)
+    if len(group.history) > HISTORY_MAX:
+        del group.history[: HISTORY_MAX // 10]

@@ -1,0 +1,241 @@
+"""Whatever a policy decides is checked item by item before it applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.round import Round
+from shunter.model.jobs import JobOptions
+from shunter.model.lifecycles import TaskEvent
+from shunter.model.messages import Returned
+from shunter.planning.view import ClusterView, Decision, Placement, Preemption
+from tests.unit.engine.stage import Stage, play, spec
+
+
+class Scripted:
+    """A policy that says what the test wants, once; after that it places nothing."""
+
+    name, fast = "scripted", True
+
+    def __init__(self, decide: Callable[[ClusterView], Decision]) -> None:
+        self._decide: Callable[[ClusterView], Decision] | None = decide
+
+    def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
+        decide, self._decide = self._decide, None
+        return decide(view) if decide is not None else Decision(view.version)
+
+
+def on_nodes(class_id: int, **counts: int) -> Placement:
+    """n1=2: two tasks on row 1."""
+    rows = [int(name[1:]) for name in counts]
+    return Placement(class_id, np.array(rows), np.array(list(counts.values())))
+
+
+async def tell(stage: Stage, decide: Callable[[Round], None]) -> None:
+    stage.engine._tell(decide)
+    await stage.settle()
+
+
+def test_a_gang_that_is_not_placed_whole_is_not_placed_at_all() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=2)
+        await stage.join("n2", cpu=2)
+        stage.engine.policy = Scripted(
+            lambda view: Decision(view.version, [on_nodes(view.queued[0].task_class.id, n1=2)])
+        )
+        [job] = await stage.submit(spec("gang", 3, gang=True))
+        assert stage.orders() == []
+        stage.engine.policy = Scripted(
+            lambda view: Decision(view.version, [on_nodes(view.queued[0].task_class.id, n1=2, n2=1)])
+        )
+        await tell(stage, lambda _: None)
+        assert sum(order.last - order.first + 1 for _, order in stage.orders()) == 3
+        assert stage.counts(job.job_id) == {"assigned": 3}
+
+    play(scene)
+
+
+def test_a_gang_that_does_not_fit_any_more_is_left_whole() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=2)
+        stage.engine.policy = Scripted(
+            lambda view: Decision(view.version, [on_nodes(view.queued[0].task_class.id, n1=3)])
+        )
+        [job] = await stage.submit(spec("gang", 3, gang=True))
+        assert stage.counts(job.job_id) == {"queued": 3}
+        assert stage.orders() == []
+
+    play(scene)
+
+
+def test_a_preempted_task_ends_with_its_grace_and_comes_back_to_the_queue() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        [low] = await stage.submit(spec("low", priority=10))
+        [(_, order)] = stage.orders()
+        await stage.started(node, order)
+        [high] = await stage.submit(spec("high", priority=90))
+        [victim] = stage.engine.state.nodes.records[node].lanes.values()
+        winner = stage.engine.state.jobs[high.job_id].groups[0].task_class.id
+        policy = stage.engine.policy
+        stage.engine.policy = Scripted(
+            lambda view: Decision(view.version, preemptions=[Preemption(victim.task_class.id, node, 1, winner)])
+        )
+        await tell(stage, lambda _: None)
+        assert stage.counts(low.job_id) == {"stopping": 1}
+        [stop] = stage.stops()
+        assert (stop.job, stop.first, stop.attempt, stop.grace_s) == (low.job_id, 0, 1, 5.0)
+
+        stage.engine.policy = policy
+        await stage.end(node, order, exit_code=143, how="stopped")
+        assert stage.counts(low.job_id) == {"queued": 1}
+        assert stage.counts(high.job_id) == {"assigned": 1}
+        row = stage.engine.state.jobs[low.job_id].groups[0].base
+        assert (stage.engine.state.table.restarts[row], stage.engine.state.table.lost[row]) == (0, 0)
+
+        [(_, winning)] = stage.orders()
+        await stage.end(node, winning)
+        [(_, again)] = stage.orders()
+        assert (again.job, again.attempt) == (low.job_id, 2)
+        types = [event.type for event in await stage.events()]
+        assert "tasks.preempted" in types and "tasks.requeued" in types
+
+    play(scene)
+
+
+def test_a_preempted_task_that_never_started_or_was_lost_comes_back_too() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=2)
+        [job] = await stage.submit(spec("low", 2))
+        [(_, order)] = stage.orders()
+        [lanes] = stage.engine.state.nodes.records[node].lanes.values()
+        class_id = lanes.task_class.id
+        stage.engine.policy = Scripted(
+            lambda view: Decision(view.version, preemptions=[Preemption(class_id, node, 2, class_id)])
+        )
+        await stage.submit(spec("other", 1, priority=90))
+        assert stage.counts(job.job_id) == {"stopping": 2}
+        await stage.report(node, returned=[Returned(order.job, 0, order.attempt, 0, 0)])
+        assert stage.counts(job.job_id) == {"stopping": 1, "queued": 1}
+        await stage.lose(node, order)
+        assert stage.counts(job.job_id) == {"queued": 2}
+
+    play(scene)
+
+
+def test_a_stop_wins_over_coming_back() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        [job] = await stage.submit(spec("low"))
+        [(_, order)] = stage.orders()
+        [lanes] = stage.engine.state.nodes.records[node].lanes.values()
+        class_id = lanes.task_class.id
+        stage.engine.policy = Scripted(
+            lambda view: Decision(view.version, preemptions=[Preemption(class_id, node, 1, class_id)])
+        )
+        await stage.submit(spec("other", 1, priority=90))
+        await stage.engine.stop_tasks(job.job_id, None, False)
+        await stage.end(node, order, exit_code=143, how="stopped")
+        assert job.job_id not in stage.engine.state.jobs
+
+    play(scene)
+
+
+def test_an_exclusive_job_has_its_node_alone_until_it_ends() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=4)
+        stage.engine.policy = Scripted(
+            lambda view: Decision(view.version, [on_nodes(view.queued[0].task_class.id, n1=1)])
+        )
+        await stage.submit(spec("alone", exclusive=True))
+        [(_, order)] = stage.orders()
+        assert stage.engine.state.nodes.view.owner[node] == order.job
+        stage.engine.policy = Scripted(
+            lambda view: Decision(view.version, [on_nodes(view.queued[0].task_class.id, n1=1)])
+        )
+        await stage.submit(spec("other"))
+        assert stage.orders() == []
+        await stage.end(node, order)
+        assert stage.engine.state.nodes.view.owner[node] == 0
+
+    play(scene)
+
+
+def test_no_more_than_parallel_max_run_at_once() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=8)
+        [job] = await stage.submit(spec("array", 10, parallel_max=3))
+        assert stage.reserved_cpu(node) == 3000
+        for _ in range(12):
+            for _, order in stage.orders():
+                assert order.width <= 3
+                await stage.end(node, order)
+        assert job.job_id not in stage.engine.state.jobs
+
+    play(scene)
+
+
+def test_a_queue_that_is_paused_starts_nothing_and_loses_nothing() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=8)
+        await tell(stage, lambda round: round.record(c.QueueSet("night", True, False, 0, 0, round.now_ms)))
+        [job] = await stage.submit(spec("late", 3, options=JobOptions(queue="night")))
+        assert stage.orders() == []
+        await tell(stage, lambda round: round.record(c.QueueSet("night", False, False, 2, 0, round.now_ms)))
+        assert stage.counts(job.job_id) == {"assigned": 2, "queued": 1}
+
+    play(scene)
+
+
+def test_a_fixed_host_port_is_used_once_on_each_node() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=8)
+        await stage.join("n2", cpu=8)
+        [job] = await stage.submit(spec("web", 3, needs={"cpu": 1000, "port/8080": 1}))
+        assert sorted(node for node, _ in stage.orders()) == [1, 2]
+        assert stage.counts(job.job_id) == {"assigned": 2, "queued": 1}
+
+    play(scene)
+
+
+def test_a_held_job_keeps_what_it_has_and_goes_on_when_released() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        [job] = await stage.submit(spec("held", 3))
+        await tell(stage, lambda round: round.record(c.JobHeld(job.job_id, True, round.now_ms, "default/held@1")))
+        [(_, order)] = stage.orders()
+        await stage.end(node, order)
+        assert stage.orders() == []
+        assert stage.counts(job.job_id) == {"queued": 2, "succeeded": 1}
+        await tell(stage, lambda round: round.record(c.JobHeld(job.job_id, False, round.now_ms, "default/held@1")))
+        assert len(stage.orders()) == 1
+
+    play(scene)
+
+
+def test_a_piece_is_added_unblocked_run_on_its_node_and_dropped() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=4)
+        second = await stage.join("n2", cpu=4)
+        [job] = await stage.submit(spec("web", 2, type="service"))
+        stage.orders()
+
+        def add(round: Round) -> None:
+            ref = "default/web@1"
+            round.record(c.GroupAdded(job.job_id, 1, 0, [1], second, ref))
+            moved = c.TasksMoved(job.job_id, 1, 0, 0, TaskEvent.UNBLOCKED, round.now_ms, "", ref)
+            round.record(moved)
+
+        await tell(stage, add)
+        [(node, order)] = stage.orders()
+        assert (node, order.group, order.shown) == (second, 1, [1])
+        await stage.end(node, order)
+        assert stage.counts(job.job_id) == {"assigned": 2, "succeeded": 1}
+        await tell(stage, lambda round: round.record(c.GroupDropped(job.job_id, 1, "default/web@1")))
+        assert stage.counts(job.job_id) == {"assigned": 2}
+        assert "tasks.unblocked" in [event.type for event in await stage.events()]
+
+    play(scene)
