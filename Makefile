@@ -5,7 +5,7 @@ BIN := .venv/bin
 TESTS := tests
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup setup-bench up down test check lint format types sim sim-ci crash bench bench-small docs proto lock clean
+.PHONY: help setup setup-bench setup-docker up down test check lint format types sim sim-ci crash bench bench-small docs proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ down: setup ## stop the cluster; its jobs and history stay
 
 # ---- change it ----
 
-test: setup ## all everyday tests
+test: setup setup-docker ## all everyday tests
 	$(PYTEST) $(TESTS) -n 2 --dist loadfile -m "not slow"
 
 check: lint types test ## what CI asks of every change: lint, types, tests
@@ -60,6 +60,9 @@ sim-ci: setup ## the same, bounded
 
 crash: setup ## kill real managers, workers and keepers under load
 	$(PYTEST) tests/e2e -m crash -n 2
+
+setup-docker: ## install what tests of containers need, where that is allowed
+	@sh scripts/setup_docker.sh
 
 setup-bench: setup ## add the benchmarks' peers to .venv
 	@sh scripts/setup.sh bench

@@ -32,7 +32,7 @@ RULES: dict[str, tuple[str, str]] = {
     "watcher":          ("log model ports engine",                                    "msgspec"),
     "gateway":          ("log model ports engine planning",                           "msgspec numpy"),
     "api":              ("log model ports",                                           "msgspec uvicorn?"),
-    "worker":           ("log model ports worker.keeping",                            "msgspec psutil"),
+    "worker":           ("log model ports worker.keeping",                            "aiodocker? aiohttp? msgspec psutil"),  # noqa: E501
     "worker.keeping":   ("",                                                          ""),
     "worker.keeper":    ("",                                                          "keeping"),  # a script beside it
     "simulation":       ("log model ports planning engine watcher adapters.memory",   "msgspec numpy"),
@@ -58,7 +58,7 @@ HARMLESS = {"pathlib.PurePath", "pathlib.PurePosixPath", "random.Random", "shunt
 WORLDLY_CALLS = {"open", "print", "input", "now", "utcnow", "today"}
 
 # What a user waits for at every command must not be loaded for it.
-HEAVY = ("numpy", "starlette", "uvicorn", "grpc", "httpx", "pydantic", "yaml", "rich", "psutil")
+HEAVY = ("numpy", "starlette", "uvicorn", "grpc", "httpx", "pydantic", "yaml", "rich", "psutil", "aiodocker", "aiohttp")
 
 
 @dataclass(frozen=True)

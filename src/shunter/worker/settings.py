@@ -21,6 +21,7 @@ class WorkerSettings:
     keeper_idle_max_s: float = 60.0  # beyond the warm ones
     keeper_alone_max_s: float = 600.0  # without a worker and with nothing to run; then it ends
     cgroups: bool = True  # False: rlimits, whatever the machine offers
+    docker_host: str = ""  # the daemon's address; empty: DOCKER_HOST, or the usual sockets
     log_age_max_s: float = 14 * 86400.0
     log_total_max_bytes: int = 8 * 2**30
     log_sweep_s: float = 300.0

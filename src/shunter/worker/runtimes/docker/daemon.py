@@ -1,0 +1,238 @@
+"""The connection to a Docker daemon, or to a podman that speaks its API: the calls that the runtime needs, with the
+errors in our own words. Everything that knows aiodocker is here, and loads it at the first call."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    import aiodocker
+
+SOCKETS = ("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")
+UNIX = "unix://"
+CALL_MAX_S = 120.0  # for whatever does not wait for a task: a loaded daemon takes its time
+CHECK_MAX_S = 5.0
+OUTPUT_KEPT_BYTES = 4096  # of a command that runs beside the task
+CONNECTION_FAILED = 900  # aiodocker's own status
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What the runtime must know of a daemon before it asks for a container."""
+
+    version: str
+    cpus: int = 0  # 0: unknown
+    is_podman: bool = False
+    has_nvidia: bool = False
+
+
+class DaemonAway(Exception):
+    """The daemon does not answer, or stopped answering."""
+
+
+class DaemonRefused(Exception):
+    """The daemon answered with an error. `status` is that of HTTP."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def find_host(wanted: str = "") -> str:
+    """The address of the daemon: as wanted, by DOCKER_HOST, or the first of the usual sockets that is there. May be
+    empty."""
+    if wanted or (wanted := os.environ.get("DOCKER_HOST", "")):
+        return wanted if "://" in wanted else UNIX + wanted
+    own = os.environ.get("XDG_RUNTIME_DIR")
+    sockets = (*SOCKETS, f"{own}/docker.sock", f"{own}/podman/podman.sock") if own else SOCKETS
+    return next((UNIX + path for path in sockets if Path(path).is_socket()), "")
+
+
+class Daemon:
+    """Every call raises DaemonAway or DaemonRefused. Looks for the socket anew as long as nothing has answered."""
+
+    def __init__(self, host: str = "") -> None:
+        self._wanted = host
+        self._docker: aiodocker.Docker | None = None
+
+    async def facts(self) -> Facts:
+        """Ask the daemon who it is."""
+        docker = self._connect()
+        with translated():
+            async with asyncio.timeout(CHECK_MAX_S):
+                version = await docker.version()
+                info = await docker.system.info()
+        parts = [str(part.get("Name", "")) for part in version.get("Components") or ()]
+        return Facts(
+            version=str(version.get("Version", "unknown")),
+            cpus=int(info.get("NCPU") or 0),
+            is_podman=any("podman" in part.lower() for part in parts),
+            has_nvidia="nvidia" in (info.get("Runtimes") or ()),
+        )
+
+    async def close(self) -> None:
+        docker, self._docker = self._docker, None
+        if docker is not None:
+            await docker.session.close()
+
+    # ---- containers ----
+
+    async def create(self, name: str, config: Mapping[str, Any]) -> str:
+        """Returns the container's id."""
+        return str((await self._call("POST", "containers/create", {"name": name}, config))["Id"])
+
+    async def start(self, id: str) -> None:
+        await self._call("POST", f"containers/{id}/start")
+
+    async def inspect(self, id: str, with_size: bool = False) -> dict[str, Any]:
+        found: dict[str, Any] = await self._call("GET", f"containers/{id}/json", {"size": "1"} if with_size else None)
+        return found
+
+    async def wait(self, id: str) -> dict[str, Any]:
+        """Until it has ended, or at once where it has."""
+        ended: dict[str, Any] = await self._call("POST", f"containers/{id}/wait", within_s=None)
+        return ended
+
+    async def kill(self, id: str, signal_name: str) -> None:
+        await self._call("POST", f"containers/{id}/kill", {"signal": signal_name})
+
+    async def remove(self, id: str) -> None:
+        """Whatever it does, with the volumes that have no name."""
+        await self._call("DELETE", f"containers/{id}", {"force": "1", "v": "1"})
+
+    async def stats(self, id: str) -> dict[str, Any]:
+        found: dict[str, Any] = await self._call("GET", f"containers/{id}/stats", {"stream": "0", "one-shot": "1"})
+        return found
+
+    async def labelled(self, label: str) -> list[dict[str, Any]]:
+        """All containers with a label, ended ones too."""
+        filters = msgspec.json.encode({"label": [label]}).decode()
+        found: list[dict[str, Any]] = await self._call("GET", "containers/json", {"all": "1", "filters": filters})
+        return found
+
+    async def output(self, id: str, since: str, follow: bool) -> AsyncIterator[bytes]:
+        """Both streams as the daemon multiplexes them, with times: raw pieces, cut anywhere."""
+        wanted = {"stdout": "1", "stderr": "1", "timestamps": "1", "since": since, "follow": "1" if follow else "0"}
+        with translated():
+            async with self._request("GET", f"containers/{id}/logs", wanted) as response:
+                await _refuse(response)
+                while piece := await response.content.readany():
+                    yield piece
+
+    async def execute(self, id: str, command: Sequence[str]) -> tuple[int, str]:
+        """Run a command inside; its exit code and the end of its output. Cancelled, it kills the command."""
+        docker = self._connect()
+        with translated():
+            beside = await docker.containers.container(id).exec(list(command), stdin=False)
+            kept = b""
+            try:
+                async with beside.start(detach=False) as stream:
+                    while (message := await stream.read_out()) is not None:
+                        kept = (kept + message.data)[-OUTPUT_KEPT_BYTES:]
+            except asyncio.CancelledError:
+                await _kill_process(int((await beside.inspect()).get("Pid") or 0))
+                raise
+            code = (await beside.inspect()).get("ExitCode")
+        return -1 if code is None else int(code), kept.decode(errors="replace").strip()
+
+    # ---- images ----
+
+    async def pull(self, image: str, auth: Mapping[str, str] | None) -> AsyncIterator[dict[str, Any]]:
+        """The daemon's progress, one item at a time."""
+        docker = self._connect()
+        with translated():
+            async for item in docker.images.pull(image, auth=dict(auth) if auth else None, stream=True):
+                if "error" in item:
+                    raise DaemonRefused(500, str(item["error"]))
+                yield item
+
+    # ---- inside ----
+
+    def _connect(self) -> aiodocker.Docker:
+        if self._docker is None:
+            host = find_host(self._wanted)
+            if not host:
+                raise DaemonAway("no Docker daemon was found; start one, or name its socket in DOCKER_HOST")
+            if host.startswith(UNIX) and not Path(host.removeprefix(UNIX)).is_socket():
+                raise DaemonAway(f"no Docker daemon was found at {host}")
+            import aiodocker
+            import aiohttp
+
+            # Each running container holds two connections: the usual limit of a hundred would be met soon.
+            session = None
+            if host.startswith(UNIX):
+                connector = aiohttp.UnixConnector(host.removeprefix(UNIX), limit=0)
+                session = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout())
+            self._docker = aiodocker.Docker(host, session=session)
+        return self._docker
+
+    async def _call(
+        self,
+        method: str,
+        path: str,
+        params: Mapping[str, str] | None = None,
+        body: Any = None,
+        within_s: float | None = CALL_MAX_S,
+    ) -> Any:
+        with translated():
+            async with asyncio.timeout(within_s), self._request(method, path, params, body) as response:
+                await _refuse(response)
+                content = await response.read()
+        return msgspec.json.decode(content) if content else None
+
+    @contextlib.asynccontextmanager
+    async def _request(
+        self, method: str, path: str, params: Mapping[str, str] | None, body: Any = None
+    ) -> AsyncIterator[Any]:
+        docker = self._connect()
+        if docker.api_version == "auto":
+            await docker.version()  # which settles the version that both speak
+        data = None if body is None else msgspec.json.encode(body)
+        url = f"{docker.docker_host}/{docker.api_version}/{path}"
+        headers = {"Content-Type": "application/json"}
+        async with docker.session.request(method, url, params=params, data=data, headers=headers) as response:
+            yield response
+
+
+@contextlib.contextmanager
+def translated() -> Iterator[None]:
+    """Errors of the library and of the connection, in our own words."""
+    import aiohttp
+    from aiodocker.exceptions import DockerError
+
+    try:
+        yield
+    except DockerError as error:
+        if error.status == CONNECTION_FAILED:
+            raise DaemonAway(error.message) from error
+        raise DaemonRefused(error.status, error.message) from error
+    except TimeoutError as error:
+        raise DaemonAway("the Docker daemon did not answer in time") from error
+    except (aiohttp.ClientError, OSError, EOFError) as error:
+        raise DaemonAway(f"the Docker daemon does not answer: {error}") from error
+
+
+async def _refuse(response: Any) -> None:
+    """Raises what an answer with an error says."""
+    if response.status < 400:
+        return
+    content = await response.read()
+    try:
+        message = str(msgspec.json.decode(content)["message"])
+    except (msgspec.MsgspecError, KeyError, TypeError):
+        message = content.decode(errors="replace").strip() or f"HTTP status {response.status}"
+    raise DaemonRefused(response.status, message)
+
+
+async def _kill_process(pid: int) -> None:
+    """A command that ran too long: the API has no way to end it, but it is a process of this machine."""
+    if pid > 0:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,141 @@
+"""Gets images onto the node: one pull for all that wait for the same image, told in the tasks' logs, tried again with
+a growing delay where trying again can help. Used by `docker.runtime`."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from shunter.log import Log
+from shunter.worker.runtimes.docker.daemon import Daemon, DaemonRefused
+from shunter.worker.runtimes.port import NotStarted
+
+log = Log(__name__)
+
+PULLS_MAX = 3  # at once
+TRIES_MAX = 6
+DELAY_S, DELAY_FACTOR, DELAY_MAX_S, JITTER = 1.0, 2.0, 30.0, 0.2
+TELL_EVERY_S = 5.0
+# What a registry says when asking again would give the same answer.
+FINAL = re.compile(r"not found|denied|unauthorized|unknown|invalid reference|no basic auth|does not exist", re.I)
+FINAL_STATUSES = (400, 401, 403, 404)
+
+Tell = Callable[[str], None]
+
+
+class Images:
+    def __init__(self, daemon: Daemon, delay_s: float = DELAY_S) -> None:
+        self._daemon = daemon
+        self._delay_s = delay_s
+        self._pulls: dict[str, tuple[asyncio.Task[None], list[Tell]]] = {}
+        self._room = asyncio.Semaphore(PULLS_MAX)
+
+    async def pull(self, image: str, tell: Tell) -> None:
+        """Until the image is here. `tell` hears of the progress. Raises NotStarted, DaemonAway."""
+        if image not in self._pulls:
+            listeners: list[Tell] = []
+            pulling = asyncio.get_running_loop().create_task(self._pull(image, listeners))
+            pulling.add_done_callback(lambda _: self._pulls.pop(image, None))
+            self._pulls[image] = pulling, listeners
+        pulling, listeners = self._pulls[image]
+        listeners.append(tell)
+        try:
+            await asyncio.shield(pulling)
+        finally:
+            listeners.remove(tell)
+
+    async def close(self) -> None:
+        pulls = [pulling for pulling, _ in self._pulls.values()]
+        for pulling in pulls:
+            pulling.cancel()
+        await asyncio.gather(*pulls, return_exceptions=True)
+
+    async def _pull(self, image: str, listeners: list[Tell]) -> None:
+        def tell(text: str) -> None:
+            log.info("image.pull", image=image, progress=text)
+            for listener in listeners:
+                listener(f"image {image}: {text}")
+
+        await asyncio.sleep(0)  # so that whoever asked listens already
+        delay_s = self._delay_s
+        for number in range(1, TRIES_MAX + 1):
+            try:
+                async with self._room:
+                    await self._try(image, tell)
+                return
+            except DaemonRefused as error:
+                reason = _one_line(str(error))
+                if error.status in FINAL_STATUSES or FINAL.search(reason):
+                    raise NotStarted(f"image {image} cannot be pulled: {reason}") from error
+                if number == TRIES_MAX:
+                    raise NotStarted(f"image {image} cannot be pulled, tried {TRIES_MAX} times: {reason}") from error
+            wait_s = delay_s * random.uniform(1 - JITTER, 1 + JITTER)
+            tell(f"try {number} of {TRIES_MAX} failed ({reason}); the next follows in {wait_s:.1f} s")
+            await asyncio.sleep(wait_s)
+            delay_s = min(delay_s * DELAY_FACTOR, DELAY_MAX_S)
+
+    async def _try(self, image: str, tell: Tell) -> None:
+        begun = told = monotonic()
+        layers: dict[str, Layer] = {}
+        tell("pulling")
+        async for item in self._daemon.pull(image, find_auth(image)):
+            note(layers, item)
+            if monotonic() - told >= TELL_EVERY_S and layers:
+                told = monotonic()
+                tell(summary(layers))
+        tell(f"pulled in {monotonic() - begun:.1f} s")
+
+
+class Layer(msgspec.Struct):
+    is_done: bool = False
+    current_bytes: int = 0
+    total_bytes: int = 0
+
+
+def note(layers: dict[str, Layer], item: dict[str, Any]) -> None:
+    """Take in one item of the daemon's progress."""
+    status, id = item.get("status", ""), item.get("id", "")
+    if not id or status.startswith("Pulling from"):
+        return
+    layer = layers.setdefault(id, Layer())
+    detail = item.get("progressDetail") or {}
+    if status == "Downloading":
+        layer.current_bytes = int(detail.get("current") or 0)
+        layer.total_bytes = int(detail.get("total") or 0)
+    elif status in ("Download complete", "Extracting", "Pull complete", "Already exists"):
+        layer.current_bytes = layer.total_bytes
+        layer.is_done = status in ("Pull complete", "Already exists")
+
+
+def summary(layers: dict[str, Layer]) -> str:
+    done = sum(layer.is_done for layer in layers.values())
+    current = sum(layer.current_bytes for layer in layers.values()) / 2**20
+    total = sum(layer.total_bytes for layer in layers.values()) / 2**20
+    return f"{done} of {len(layers)} layers, {current:.1f} of {total:.1f} MiB"
+
+
+def find_auth(image: str) -> dict[str, str] | None:
+    """What the worker's user told `docker login` about the image's registry, where it is written down plainly."""
+    registry, slash, _ = image.partition("/")
+    if not slash or not ("." in registry or ":" in registry or registry == "localhost"):
+        return None
+    folder = Path(os.environ.get("DOCKER_CONFIG") or Path.home() / ".docker")
+    try:
+        entry = msgspec.json.decode((folder / "config.json").read_bytes())["auths"][registry]
+        user, colon, password = base64.b64decode(entry["auth"]).decode().partition(":")
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return {"username": user, "password": password} if colon else None
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

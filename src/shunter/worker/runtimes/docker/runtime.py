@@ -1,0 +1,242 @@
+"""The Docker runtime: starts attempts as containers, finds those of an earlier life again, removes what belongs to
+nobody. The worker calls it through `runtimes.port`; what becomes of one container is in `docker.running`."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from shunter.log import Log
+from shunter.worker.runtimes.docker.creation import ATTEMPT_LABEL, HOME_LABEL, describe, spell
+from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway, DaemonRefused, Facts
+from shunter.worker.runtimes.docker.images import Images
+from shunter.worker.runtimes.docker.output import Copy
+from shunter.worker.runtimes.docker.running import NOT_RUNNING, NOT_THERE, Container, needs_address
+from shunter.worker.runtimes.port import EXIT_NOT_FOUND, Attempt, Launch, NotStarted, Running, RuntimeGone
+from shunter.worker.settings import WorkerSettings
+
+log = Log(__name__)
+
+REMOVALS_MAX = 4  # at once: they are in nobody's way
+REMOVE_MAX_S = 10.0  # how long a worker that leaves waits for removals under way; the next life finds the rest
+CHECK_EVERY_S = 5.0  # whether the daemon is there
+NAME_TAKEN = 409
+STATES_NEVER_STARTED = ("created", "configured", "initialized")
+
+T = TypeVar("T")
+Attributes = Mapping[str, str]
+
+
+class DockerRuntime:
+    """Implements `port.Runtime`. `changed` hears of the daemon coming and going, if it is set."""
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self._folder = settings.home / "docker"
+        self._node = settings.name
+        self._daemon = Daemon(settings.docker_host)
+        self._images = Images(self._daemon)
+        self._removing = asyncio.Semaphore(REMOVALS_MAX)
+        self._facts: Facts | None = None
+        self._home_id = ""
+        self._containers: dict[str, Container] = {}  # by the container's name
+        self._removals: set[asyncio.Task[None]] = set()
+        self._watching: asyncio.Task[None] | None = None
+        self.changed: Callable[[Attributes], None] | None = None
+
+    # ---- port.Runtime ----
+
+    async def open(self) -> Attributes:
+        await self._look()
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
+        return self._attributes()
+
+    async def launch(self, launch: Launch) -> Running:
+        container = launch.spec.container
+        try:
+            facts = self._facts or await self._daemon.facts()
+            config = describe(launch, self._id(), self._node, facts)
+            copy = Copy(launch.log, self._note(launch.attempt))
+            if container is not None and container.pull == "always":
+                await self._images.pull(container.image, copy.say)
+            id = await self._create(launch, config, copy)
+            return await self._start(id, launch, copy)
+        except DaemonAway as error:
+            raise RuntimeGone(str(error)) from error
+        except OSError as error:
+            raise NotStarted(f"runtime docker: {error}") from error
+
+    async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:
+        found: dict[Attempt, Running] = {}
+        try:
+            for each in await self._daemon.labelled(f"{HOME_LABEL}={self._id()}"):
+                attempt = read_attempt(each["Labels"])
+                launch = None if attempt is None else launches.get(attempt)
+                if attempt is None or launch is None or each["State"] in STATES_NEVER_STARTED:
+                    self._remove_later(self._remove_orphan(each["Id"]))
+                else:
+                    found[attempt] = await self._adopt(each["Id"], launch)
+        except DaemonAway as error:
+            if launches:
+                raise RuntimeGone(str(error)) from error
+        self._forget_notes({self._note(attempt) for attempt in found})
+        return found
+
+    async def close(self) -> None:
+        await asyncio.gather(*(container.leave() for container in self._containers.values()))
+        if self._watching is not None:
+            self._watching.cancel()
+        await self._images.close()
+        if self._removals:
+            await asyncio.wait(self._removals, timeout=REMOVE_MAX_S)
+        await self._daemon.close()
+
+    # ---- starting ----
+
+    async def _create(self, launch: Launch, config: dict[str, Any], copy: Copy) -> str:
+        """Create at once, and pull only where the daemon misses the image: it mostly has it."""
+        container = launch.spec.container
+        assert container is not None
+        may_pull = container.pull != "never"
+        name = self._name(launch.attempt)
+        while True:
+            try:
+                creating = asyncio.ensure_future(self._daemon.create(name, config))
+                return await self._or_remove(creating, name)
+            except DaemonRefused as error:
+                if error.status == NAME_TAKEN and "name" in str(error):
+                    await self._remove_orphan(name)
+                elif error.status == NOT_THERE and "image" in str(error).lower():
+                    if not may_pull:
+                        raise NotStarted(_why_missing(container.image, container.pull)) from error
+                    may_pull = False
+                    await self._images.pull(container.image, copy.say)
+                else:
+                    raise NotStarted(f"image {container.image}: {error}") from error
+
+    async def _start(self, id: str, launch: Launch, copy: Copy) -> Container:
+        container = Container(self._daemon, id, launch, copy, self._removing)
+        try:
+            await self._or_remove(asyncio.ensure_future(self._daemon.start(id)), id)
+            if needs_address(launch):
+                container.learn(await self._daemon.inspect(id))
+        except DaemonRefused as error:
+            self._remove_later(self._remove_orphan(id))
+            assert launch.spec.container is not None
+            missing = "executable file not found" in str(error) or "no such file or directory" in str(error)
+            detail = f"image {launch.spec.container.image}: {error}"
+            raise (NotStarted(detail, EXIT_NOT_FOUND) if missing else NotStarted(detail)) from error
+        return self._keep(container, launch.attempt)
+
+    async def _or_remove(self, call: asyncio.Future[T], name: str) -> T:
+        """A call that makes something. When cancelled, what it makes is removed once it is there."""
+        try:
+            return await asyncio.shield(call)
+        except asyncio.CancelledError:
+
+            async def undo() -> None:
+                await asyncio.gather(call, return_exceptions=True)
+                await self._remove_orphan(name)
+
+            self._remove_later(undo())
+            raise
+
+    def _keep(self, container: Container, attempt: Attempt) -> Container:
+        self._containers = {name: each for name, each in self._containers.items() if not each.is_removed}
+        self._containers[self._name(attempt)] = container
+        container.watch()
+        return container
+
+    # ---- an earlier life ----
+
+    async def _adopt(self, id: str, launch: Launch) -> Container:
+        container = Container(self._daemon, id, launch, Copy(launch.log, self._note(launch.attempt)), self._removing)
+        container.learn(await self._daemon.inspect(id))
+        log.info("container.found", container=id[:12], job=launch.order.job_name, index=launch.attempt.index)
+        return self._keep(container, launch.attempt)
+
+    def _forget_notes(self, needed: set[Path]) -> None:
+        for note in self._folder.glob("*-*.*"):
+            if note not in needed:
+                note.unlink(missing_ok=True)
+
+    async def _remove_orphan(self, id: str) -> None:
+        try:
+            async with self._removing:
+                await self._daemon.remove(id)
+            log.info("container.orphan_removed", container=id[:12])
+        except (DaemonAway, DaemonRefused) as error:
+            if not isinstance(error, DaemonRefused) or error.status not in (NOT_THERE, NOT_RUNNING):
+                log.warning("container.unremoved", container=id[:12], error=error)
+
+    # ---- the daemon coming and going ----
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_EVERY_S)
+            was = self._facts
+            await self._look()
+            if was != self._facts:
+                log.info("docker.changed", version=self._facts.version if self._facts else "gone")
+                if self._facts is not None:
+                    await self._sweep()
+                if self.changed is not None:
+                    self.changed(self._attributes())
+
+    async def _look(self) -> None:
+        try:
+            self._facts = await self._daemon.facts()
+        except (DaemonAway, DaemonRefused):
+            self._facts = None
+
+    async def _sweep(self) -> None:
+        """The daemon is back: what was given up meanwhile is nobody's."""
+        try:
+            for each in await self._daemon.labelled(f"{HOME_LABEL}={self._id()}"):
+                if not any(each["Id"] == known.id for known in self._containers.values()):
+                    await self._remove_orphan(each["Id"])
+        except (DaemonAway, DaemonRefused) as error:
+            log.warning("docker.unswept", error=error)
+
+    def _attributes(self) -> Attributes:
+        return {} if self._facts is None else {"runtime.docker": self._facts.version}
+
+    # ---- inside ----
+
+    def _id(self) -> str:
+        """Of this home, and of no other that ever lay at its path."""
+        if not self._home_id:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            file = self._folder / "id"
+            try:
+                self._home_id = file.read_text().strip()
+            except FileNotFoundError:
+                self._home_id = uuid.uuid4().hex
+                file.write_text(self._home_id)
+        return self._home_id
+
+    def _name(self, attempt: Attempt) -> str:
+        return f"shunter-{self._id()[:12]}-{spell(attempt)}"
+
+    def _note(self, attempt: Attempt) -> Path:
+        return self._folder / f"{spell(attempt)}.json"
+
+    def _remove_later(self, removal: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(removal)
+        self._removals.add(task)
+        task.add_done_callback(self._removals.discard)
+
+
+def read_attempt(labels: Mapping[str, str]) -> Attempt | None:
+    try:
+        return Attempt(*map(int, labels[ATTEMPT_LABEL].split("-")))
+    except (KeyError, ValueError, TypeError):
+        return None
+
+
+def _why_missing(image: str, policy: str) -> str:
+    if policy == "never":
+        return f"image {image} is not on the node, and pull: never forbids to fetch it; set pull: missing"
+    return f"image {image} was pulled and is not on the node"

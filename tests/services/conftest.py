@@ -1,0 +1,17 @@
+"""Servers that the tests of a run share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.services.docker_daemon import TestDaemon, shared_daemon
+
+
+@pytest.fixture(scope="session")
+def docker(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[TestDaemon]:
+    """A private Docker daemon. xdist's workers have folders of their own below one that they share."""
+    folder = tmp_path_factory.getbasetemp()
+    with shared_daemon(folder if worker_id == "master" else folder.parent) as daemon:
+        yield daemon

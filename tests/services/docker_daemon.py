@@ -1,0 +1,209 @@
+"""A private Docker daemon for tests: own data, own socket, own bridge, and a small image made on the spot. One for all
+xdist workers of a run; the last to leave ends it. Needs root, dockerd and a static busybox; else the tests are skipped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+IMAGE = "shunter-test:1"
+UP_MAX_S = 60.0
+END_MAX_S = 30.0
+APPLETS = (
+    "cat", "dd", "echo", "env", "false", "head", "httpd", "id", "kill", "ls", "mkdir", "nc", "printf", "ps", "pwd",
+    "rm", "seq", "sh", "sleep", "stat", "tail", "test", "touch", "true", "wc", "wget", "yes",
+)  # fmt: skip
+PASSWD = b"root:x:0:0:root:/:/bin/sh\nworker:x:1000:1000::/:/bin/sh\n"
+
+
+@dataclass(frozen=True, slots=True)
+class TestDaemon:
+    """`bridge` is False where the machine lets nobody make one: then containers have no network but the host's."""
+
+    __test__ = False
+
+    folder: Path
+    pid: int
+    bridge: bool
+
+    @property
+    def host(self) -> str:
+        return f"unix://{self.folder}/docker.sock"
+
+    def call(self, method: str, path: str, body: Any = None, **params: str) -> Any:
+        """One call of its API, beside the code under test."""
+        return asyncio.run(self.ask(method, path, body, **params))
+
+    async def ask(self, method: str, path: str, body: Any = None, **params: str) -> Any:
+        connector = aiohttp.UnixConnector(f"{self.folder}/docker.sock")
+        async with aiohttp.ClientSession(connector=connector) as session:
+            data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+            headers = {"Content-Type": "application/json"} if not isinstance(body, bytes) else {}
+            url = f"http://docker/{path}"
+            async with session.request(method, url, params=params, data=data, headers=headers) as response:
+                text = await response.text()
+                assert response.status < 400, f"{method} {path}: {response.status} {text}"
+        return json.loads(text) if text.startswith(("{", "[")) and "\n{" not in text else text
+
+
+def why_not() -> str:
+    """What is missing for a daemon of our own; empty if nothing is."""
+    if os.geteuid() != 0:
+        return "a Docker daemon of one's own needs root"
+    missing = [name for name in ("dockerd", "containerd", "runc", "busybox") if shutil.which(name) is None]
+    return f"{', '.join(missing)} not found: scripts/setup_docker.sh installs them" if missing else ""
+
+
+@contextmanager
+def shared_daemon(folder: Path) -> Iterator[TestDaemon]:
+    """The daemon of all that name the same folder. Started by the first; ended by the last."""
+    if reason := why_not():
+        pytest.skip(reason)
+    daemon = _join(folder)
+    try:
+        yield daemon
+    finally:
+        _leave(folder)
+
+
+def _join(folder: Path) -> TestDaemon:
+    with _locked(folder) as state:
+        if not state.get("users"):
+            daemon = start()
+            state.update(users=0, folder=str(daemon.folder), pid=daemon.pid, bridge=daemon.bridge)
+        state["users"] += 1
+        return TestDaemon(Path(state["folder"]), state["pid"], state["bridge"])
+
+
+def _leave(folder: Path) -> None:
+    with _locked(folder) as state:
+        state["users"] -= 1
+        if not state["users"]:
+            end(TestDaemon(Path(state["folder"]), state["pid"], state["bridge"]))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[dict[str, Any]]:
+    """Who uses the daemon, changed by one process at a time."""
+    with open(folder / "docker.json", "a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        state: dict[str, Any] = json.loads(file.read() or "{}")
+        try:
+            yield state
+        finally:
+            file.seek(0)
+            file.truncate()
+            file.write(json.dumps(state))
+
+
+def start() -> TestDaemon:
+    """Raises RuntimeError with the end of the daemon's log where it does not come up."""
+    folder = Path(tempfile.mkdtemp(prefix="shunter-docker-", dir="/tmp"))
+    (folder / "daemon.json").write_text("{}")
+    bridge = _make_bridge(folder)
+    words = [
+        "dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid",
+        "--host", f"unix://{folder}/docker.sock", "--config-file", f"{folder}/daemon.json",
+        "--iptables=false", "--ip-masq=false", "--ip-forward=false", "--bridge", _bridge(folder) if bridge else "none",
+    ]  # fmt: skip
+    with open(folder / "log", "wb") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
+    daemon = TestDaemon(folder, process.pid, bridge)
+    deadline = time.monotonic() + UP_MAX_S
+    while True:
+        try:
+            daemon.call("GET", "_ping")
+            break
+        except (aiohttp.ClientError, OSError) as error:
+            if process.poll() is not None or time.monotonic() > deadline:
+                end(daemon)
+                raise RuntimeError(f"dockerd did not come up: {error}") from error
+            time.sleep(0.05)
+    daemon.call("POST", "images/create", root_files(), fromSrc="-", repo=IMAGE.split(":")[0], tag=IMAGE.split(":")[1])
+    return daemon
+
+
+def end(daemon: TestDaemon) -> None:
+    """End the daemon and whatever it ran; nothing of it stays."""
+    with suppress(ProcessLookupError):
+        os.kill(daemon.pid, signal.SIGTERM)
+        deadline = time.monotonic() + END_MAX_S
+        while _is_alive(daemon.pid):
+            if time.monotonic() > deadline:
+                os.kill(daemon.pid, signal.SIGKILL)
+            time.sleep(0.02)
+    for line in reversed(Path("/proc/mounts").read_text().splitlines()):
+        if (place := line.split()[1]).startswith(f"{daemon.folder}/"):
+            subprocess.run(["umount", "-l", place], check=False, capture_output=True)
+    if daemon.bridge:
+        subprocess.run(["ip", "link", "delete", _bridge(daemon.folder)], check=False, capture_output=True)
+    shutil.rmtree(daemon.folder, ignore_errors=True)
+
+
+def root_files() -> bytes:
+    """The image's files as a tar: a static busybox and a second user. Nothing is fetched from anywhere."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        for path in ("bin", "etc", "tmp"):
+            folder = tarfile.TarInfo(path)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o1777 if path == "tmp" else 0o755
+            tar.addfile(folder)
+        _add(tar, "bin/busybox", Path(shutil.which("busybox") or "").read_bytes(), 0o755)
+        _add(tar, "etc/passwd", PASSWD, 0o644)
+        for applet in APPLETS:
+            link = tarfile.TarInfo(f"bin/{applet}")
+            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            tar.addfile(link)
+    return packed.getvalue()
+
+
+def _add(tar: tarfile.TarFile, path: str, content: bytes, mode: int) -> None:
+    entry = tarfile.TarInfo(path)
+    entry.size, entry.mode = len(content), mode
+    tar.addfile(entry, io.BytesIO(content))
+
+
+def _bridge(folder: Path) -> str:
+    return f"sh{folder.name[-8:]}"
+
+
+def _make_bridge(folder: Path) -> bool:
+    """A bridge of our own, so that no other daemon of the machine is touched."""
+    name, number = _bridge(folder), sum(folder.name.encode()) % 256
+    steps = (
+        f"link add name {name} type bridge",
+        f"addr add 10.213.{number}.1/24 dev {name}",
+        f"link set {name} up",
+    )
+    if shutil.which("ip") is None:
+        return False
+    return all(subprocess.run(["ip", *step.split()], capture_output=True).returncode == 0 for step in steps)
+
+
+def _is_alive(pid: int) -> bool:
+    """Also collects it where it is a child of ours: a zombie is not alive."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
