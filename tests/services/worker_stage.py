@@ -150,6 +150,10 @@ class Stage:
         return found[0]
 
     @property
+    def hello(self) -> Hello:
+        return next(message for message in self.messages if isinstance(message, Hello))
+
+    @property
     def inventories(self) -> list[Inventory]:
         return [message for message in self.messages if isinstance(message, Inventory)]
 

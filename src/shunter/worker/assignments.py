@@ -8,11 +8,12 @@ from functools import partial
 
 from shunter.log import Log
 from shunter.model.messages import Ended, Held, Lost, Order, Orders, Returned, StopRange
+from shunter.worker.grants import Grants
 from shunter.worker.keepers import Keeper
 from shunter.worker.lanes import Lanes
 from shunter.worker.ledger import Ledger, Span
 from shunter.worker.outbox import Outbox, Unacknowledged
-from shunter.worker.protocol import KeeperReport, TakenRange
+from shunter.worker.protocol import Ending, KeeperReport, TakenRange
 from shunter.worker.specs import Specs
 
 log = Log(__name__)
@@ -25,13 +26,14 @@ STOP_GRACE_UNKNOWN_S = 5.0  # for a task of an earlier life, whose spec only its
 class Assignments:
     """`want` asks for so many keepers more."""
 
-    def __init__(self, outbox: Outbox, want: Callable[[int], None]) -> None:
+    def __init__(self, outbox: Outbox, want: Callable[[int], None], grants: Grants) -> None:
         self._outbox = outbox
         self._ledger = Ledger()
         self._specs = Specs()
         self._superseding: list[Span] = []  # newer attempts that wait for older ones to end
         self._closing = False
-        self.lanes = Lanes(self._ledger, self._specs, want)
+        self._grants = grants
+        self.lanes = Lanes(self._ledger, self._specs, want, grants)
 
     # ---- what the manager says ----
 
@@ -59,9 +61,11 @@ class Assignments:
 
     def stop(self, wanted: StopRange) -> None:
         """Return what has not started; end what runs."""
-        self._end(wanted, ANY_ATTEMPT)
+        newest = wanted.attempt or ANY_ATTEMPT
+        self._end(wanted, newest)
         for span in list(self._superseding):
-            if span.key == (wanted.job, wanted.group) and span.first <= wanted.last and span.last >= wanted.first:
+            meets = span.key == (wanted.job, wanted.group) and span.first <= wanted.last and span.last >= wanted.first
+            if meets and span.order.attempt <= newest:
                 self._superseding.remove(span)
                 self._return(span)
 
@@ -100,7 +104,7 @@ class Assignments:
             running = None if span.keeper is None else span.keeper.running
             if running is not None and span.key == (running.job, running.group) and running.index == first:
                 place = running.started_ms, running.segment, running.record
-                held.append(Held(*name, first, first, True, *place))
+                held.append(Held(*name, first, first, True, *place, running.ports))
                 first += 1
             if first <= span.last:
                 held.append(Held(*name, first, span.last, False))
@@ -115,6 +119,7 @@ class Assignments:
             self._ledger.add(span)
         if keeper.spans:
             self.lanes.adopt(keeper)
+            self._adopt_grants(keeper)
         else:
             self.lanes.release(keeper, now)
             self.lanes.dispatch_all()
@@ -138,7 +143,9 @@ class Assignments:
         for span in keeper.spans:
             self._ledger.remove(span)
             self._outbox.add_lost(Lost(*span.key, span.order.attempt, span.first, span.last, reason))
+            self._grants.ports.free(*span.key, span.order.attempt, range(span.first, span.last + 1))
         keeper.spans.clear()
+        self._grants.devices.free(keeper)
         self._retry_superseding()
         self.lanes.dispatch_all()
 
@@ -146,6 +153,7 @@ class Assignments:
 
     def _note_ended(self, keeper: Keeper, ended: Ended) -> None:
         key, first, count = (ended.job, ended.group), ended.first, len(ended.ended_ms)
+        self._grants.ports.free(*key, ended.attempt, range(first, first + count))
         running = keeper.running
         if running is not None and (running.job, running.group) == key and first <= running.index < first + count:
             keeper.running = None
@@ -154,6 +162,17 @@ class Assignments:
                 if keeper.shorten(span, count):
                     self._ledger.remove(span)
                 return
+
+    def _adopt_grants(self, keeper: Keeper) -> None:
+        """What the tasks of an earlier life's keeper have for their own is not given to others."""
+        self._grants.devices.adopt(keeper, keeper.devices)
+        state = keeper.ready.result()
+        for task in state.ports:
+            self._grants.ports.adopt((task.job, task.group, task.index, task.attempt), task.ports)
+        running = keeper.running
+        if running is not None:
+            name = running.job, running.group, running.index, running.attempt
+            self._grants.ports.adopt(name, running.ports)
 
     def _go_on(self, keeper: Keeper, now: float) -> None:
         """After news of a keeper: refill it, or let it go."""
@@ -203,8 +222,8 @@ class Assignments:
         for keeper in {span.keeper for span in held if span.keeper is not None}:
             # What is on its way from this keeper to another lane is somewhere else when the keeper answers.
             look_again = partial(self._end, wanted, newest) if keeper.is_sharing else None
-            keeper.take("range", place, self._return_taken(keeper, look_again))
-            keeper.stop(*place, wanted.grace_s)
+            keeper.take("range", (*place, attempt_max), self._return_taken(keeper, look_again))
+            keeper.stop(place, attempt_max, Ending(wanted.grace_s, wanted.signal))
 
     def _return_taken(
         self, keeper: Keeper, then: Callable[[], None] | None = None

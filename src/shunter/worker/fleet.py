@@ -154,9 +154,11 @@ class Fleet:
             order = found.order
             keeper.hold(Span(order, found.index, found.index, None))
             name = order.job, order.group, order.attempt, found.index
-            keeper.running = KeeperStarted(*name, found.started_ms, found.segment, found.record, found.pid)
+            place = found.started_ms, found.segment, found.record, found.pid
+            keeper.running = KeeperStarted(*name, *place, found.ports)
         for order in state.queue:
             keeper.hold(Span(order, order.first, order.last, None))
+        keeper.devices = state.devices
         log.info("keeper.found", keeper=number, pid=keeper.pid, tasks=keeper.held)
         self.keepers.append(keeper)
         self._owner.keeper_ready(keeper)

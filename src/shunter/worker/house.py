@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from shunter.worker.keepers import Keeper, KeeperOwner
+from shunter.worker.keeping.special import user_folder
 from shunter.worker.leftovers import end_leftovers
 from shunter.worker.machine import cores
 from shunter.worker.settings import WorkerSettings
@@ -91,7 +92,8 @@ class KeeperHouse:
             pid, groups = 0, self._options["groups"]
         self._kill_unresponsive(number, pid)
         await end_leftovers(self._home, number, groups)
-        await asyncio.to_thread(shutil.rmtree, self._home / "work" / str(number), ignore_errors=True)
+        for folder in (self._home / "work" / str(number), user_folder(str(self._home), number)):
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         for suffix in ("sock", "log", "json"):
             self._file(number, suffix).unlink(missing_ok=True)
 

@@ -8,7 +8,7 @@ import os
 import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -17,9 +17,11 @@ from shunter.model.jobs import TaskSpec
 from shunter.model.messages import Order
 from shunter.worker import protocol
 from shunter.worker.ledger import Span
-from shunter.worker.protocol import KeeperReport, KeeperStarted, KeeperState, Taken, TakenRange
+from shunter.worker.protocol import KeeperReport, KeeperStarted, KeeperState, Taken, TakenRange, TaskPorts
 
 log = Log(__name__)
+
+T = TypeVar("T")
 
 SPECS_KEPT_MAX = 16  # of those that no span in the keeper needs
 
@@ -47,6 +49,7 @@ class Keeper(asyncio.Protocol):
         self.last_reservation: int | None = None
         self.idle_since = 0.0
         self.segment = 0  # the log segment in use
+        self.devices: dict[str, list[str]] = {}  # those that its tasks are told
         self.is_sharing = False  # some of its tasks are on their way to another lane
         self.ending = False
         self.gone = False
@@ -66,9 +69,15 @@ class Keeper(asyncio.Protocol):
         """Tasks given that wait behind the one that runs."""
         return max(0, self.held - 1)
 
-    def run(self, spans: list[Span], specs: Mapping[int, TaskSpec]) -> None:
+    def use_devices(self, devices: dict[str, list[str]]) -> None:
+        """Which devices the tasks are told that it is given from now on."""
+        if devices != self.devices:
+            self.devices = devices
+            self._write(protocol.devices(devices))
+
+    def run(self, spans: list[Span], specs: Mapping[int, TaskSpec], ports: list[TaskPorts]) -> None:
         """Give it spans to run after what it has."""
-        lines = []
+        lines = [protocol.ports(task) for task in ports]
         orders = []
         for span in spans:
             assert span.spec is not None
@@ -128,8 +137,8 @@ class Keeper(asyncio.Protocol):
         self.is_sharing = True
         self.take("tail", count, shared)
 
-    def stop(self, job: int, group: int, first: int, last: int, grace_s: float) -> None:
-        self._write(protocol.stop(job, group, first, last, grace_s))
+    def stop(self, place: protocol.Place, attempt_max: int, ending: protocol.Ending) -> None:
+        self._write(protocol.stop(place, attempt_max, ending))
 
     def acknowledge(self, seq: int) -> None:
         self._write(protocol.acknowledge(seq))
@@ -242,4 +251,13 @@ def _part(span: Span) -> Order:
     return Order(
         order.job, order.group, span.first, span.last, order.attempt, span.spec, order.reservation, order.width,
         order.namespace, order.job_name, order.group_name, order.count,
+        _columns(order.shown, span), _columns(order.entries, span),
     )  # fmt: skip
+
+
+def _columns(values: list[T], span: Span) -> list[T]:
+    """Of what an order says about each of its tasks, that about the tasks of the span."""
+    if not values:
+        return values
+    first = span.order.first
+    return values[span.first - first : span.last - first + 1]

@@ -11,11 +11,15 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 
+from shunter.log import Log
 from shunter.model.jobs import TaskSpec
 from shunter.model.messages import Ended
+from shunter.worker.grants import Grants, NoPortFree
 from shunter.worker.keepers import Keeper
 from shunter.worker.ledger import Ledger, Span
-from shunter.worker.protocol import TakenRange
+from shunter.worker.protocol import TakenRange, TaskPorts
+
+log = Log(__name__)
 
 WINDOW_WORK_S = 0.05
 WINDOW_MAX = 512
@@ -75,8 +79,11 @@ class Reservation:
 class Lanes:
     """All reservations of this worker, and the keepers that none of them uses."""
 
-    def __init__(self, ledger: Ledger, specs: Mapping[int, TaskSpec], want: Callable[[int], None]) -> None:
+    def __init__(
+        self, ledger: Ledger, specs: Mapping[int, TaskSpec], want: Callable[[int], None], grants: Grants
+    ) -> None:
         self._ledger = ledger
+        self._grants = grants
         self._specs = specs
         self._want = want  # asks for so many more keepers
         self._reservations: OrderedDict[int, Reservation] = OrderedDict()
@@ -105,6 +112,10 @@ class Lanes:
                 self._hungry[reservation.id] = reservation
                 self._want(min(reservation.queued, reservation.width - len(reservation.keepers)))
                 break
+            if not self._equip(keeper, reservation):
+                self._hungry[reservation.id] = reservation
+                self.idle.append(keeper)
+                break
             keeper.reservation = keeper.last_reservation = reservation.id
             reservation.keepers.append(keeper)
             self._give(reservation, keeper, fair)
@@ -125,6 +136,7 @@ class Lanes:
     def release(self, keeper: Keeper, now: float) -> None:
         """The keeper has nothing left: it may serve any reservation."""
         self._leave(keeper)
+        self._grants.devices.free(keeper)
         keeper.idle_since = now
         self.idle.append(keeper)
 
@@ -153,6 +165,7 @@ class Lanes:
                 for rest in keeper.give_up(span, first, last):
                     self._ledger.add(rest)
                 taken.append(Span(span.order, first, last, span.spec))
+                self._grants.ports.free(given.job, given.group, given.attempt, range(first, last + 1))
         return taken
 
     def withdraw(self, span: Span, first: int, last: int) -> Span:
@@ -181,7 +194,33 @@ class Lanes:
         if keeper.running is not None:
             room = min(room, 1 - keeper.unstarted)  # its task may run on: one may wait behind it, not many
         if room > 0 and reservation.queued:
-            keeper.run(reservation.pop(room, self._ledger), self._specs)
+            spans = reservation.pop(room, self._ledger)
+            keeper.run(spans, self._specs, [ports for span in spans for ports in self._ports_of(span)])
+
+    def _equip(self, keeper: Keeper, reservation: Reservation) -> bool:
+        """Give the keeper the devices that the reservation's tasks use; not where too few are free yet."""
+        spec = reservation.queue[0].spec
+        assert spec is not None
+        wanted = self._specs[spec].devices
+        devices = self._grants.devices.take(keeper, wanted) if wanted else {}
+        if devices is None:
+            return False
+        keeper.use_devices(devices)
+        return True
+
+    def _ports_of(self, span: Span) -> list[TaskPorts]:
+        assert span.spec is not None
+        wanted = self._specs[span.spec].ports
+        if not wanted:
+            return []
+        names = [(*span.key, index, span.order.attempt) for index in range(span.first, span.last + 1)]
+        found = []
+        for name in names:
+            try:
+                found.append(TaskPorts(*name, self._grants.ports.take(name, wanted)))
+            except NoPortFree as error:  # the keeper ends it with the reason
+                log.warning("ports.none", job=name[0], index=name[2], error=error)
+        return found
 
     def _pick_idle(self, reservation: Reservation) -> Keeper | None:
         """Rather one that served this reservation last: its limits need not be rewritten."""

@@ -17,7 +17,7 @@ def introduce(settings: WorkerSettings, boot: str, limits: str) -> Hello:
         protocol=PROTOCOL_VERSION,
         name=settings.name,
         boot=boot,
-        capacity={**machine_capacity(settings), **settings.capacity},
+        capacity={**machine_capacity(settings), **settings.capacity, **_device_counts(settings)},
         labels=dict(settings.labels),
         datacenter=settings.datacenter,
         attributes=machine_attributes(limits),
@@ -32,6 +32,10 @@ def machine_capacity(settings: WorkerSettings) -> dict[str, int]:
         MEMORY: os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         DISK: disk.f_blocks * disk.f_frsize,
     }
+
+
+def _device_counts(settings: WorkerSettings) -> dict[str, int]:
+    return {kind: len(ids) for kind, ids in settings.devices.items()}
 
 
 def machine_attributes(limits: str) -> dict[str, str]:

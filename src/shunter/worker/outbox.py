@@ -64,7 +64,8 @@ class Outbox:
         self._open.keepers[keeper] = report.seq
         self._open.ended += report.ended
         self._started += [
-            Started(s.job, s.group, s.attempt, s.index, s.started_ms, s.segment, s.record) for s in report.started
+            Started(s.job, s.group, s.attempt, s.index, s.started_ms, s.segment, s.record, s.ports)
+            for s in report.started
         ]
         self._schedule()
 

@@ -10,17 +10,23 @@ One JSON array a line, UTF-8, the first item is the verb. Times are milliseconds
     ["run", [Order, ...]]                   Queue these ranges, each as the array of `model.messages.Order`; the `spec`
                                             of an order is the id of a spec sent before.
     ["take", request, kind, what]           Give back what has not started: kind "tail" and how many, "reservations" and
-                                            a list, or "range" and [job, group, first, last]. Answered by "taken".
-    ["stop", job, group, first, last, grace_s]   End the running task if it is one of these.
+                                            a list, or "range" and [job, group, first, last, newest attempt].
+                                            Answered by "taken".
+    ["stop", [job, group, first, last], newest attempt, grace_s, signal, how, detail]    End the running task if it is
+                                            one of these; signal 0 means TERM. `how` and `detail` go into its Ended.
+    ["ports", job, group, index, attempt, {name: port}]    The host ports of a task that is to be run; before "run".
+    ["devices", {kind: [id, ...]}]          The devices that the lane's tasks may use from now on.
     ["ack", seq]                            Reports up to `seq` are committed.
     ["end"]                                 Kill the running task, leave nothing behind, end.
 
     keeper to worker
-    ["state", version, number, pid, segment, running, [Order, ...]]    What is queued; `running` is null or
-                                            [Order, index, started_ms, segment, record, pid].
+    ["state", version, number, pid, segment, running, [Order, ...], devices, [[job, group, index, attempt, ports], ...]]
+                                            What is queued, with its ports; `running` is null or [Order, index,
+                                            started_ms, segment, record, pid, TaskSpec or null, ports]. The spec is
+                                            there for a task with ports or health checks.
     ["report", seq, [Ended, ...], [started, ...], segment]    Kept, and repeated at every attach until
-                                            acknowledged. `started` is the array of `model.messages.Started` and
-                                            the process id; `segment` is the log segment in use.
+                                            acknowledged. `started` is the array of `KeeperStarted`; `segment` is
+                                            the log segment in use.
     ["taken", request, [[job, group, attempt, first, last], ...]]
 
 A keeper takes one worker at a time, the newest. It goes on without one.
@@ -28,6 +34,8 @@ A keeper takes one worker at a time, the newest. It goes on without one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -46,6 +54,7 @@ class KeeperStarted(msgspec.Struct, array_like=True, gc=False):
     segment: int
     record: int
     pid: int
+    ports: dict[str, int] = {}
 
 
 class KeeperRunning(msgspec.Struct, array_like=True):
@@ -55,6 +64,8 @@ class KeeperRunning(msgspec.Struct, array_like=True):
     segment: int
     record: int
     pid: int
+    spec: TaskSpec | None = None
+    ports: dict[str, int] = {}
 
 
 class TakenRange(msgspec.Struct, array_like=True, gc=False):
@@ -65,6 +76,14 @@ class TakenRange(msgspec.Struct, array_like=True, gc=False):
     last: int
 
 
+class TaskPorts(msgspec.Struct, array_like=True, gc=False):
+    job: int
+    group: int
+    index: int
+    attempt: int
+    ports: dict[str, int]
+
+
 class KeeperState(msgspec.Struct, array_like=True, tag="state"):
     version: int
     number: int
@@ -72,6 +91,8 @@ class KeeperState(msgspec.Struct, array_like=True, tag="state"):
     segment: int
     running: KeeperRunning | None
     queue: list[Order]
+    devices: dict[str, list[str]] = {}
+    ports: list[TaskPorts] = []
 
 
 class KeeperReport(msgspec.Struct, array_like=True, tag="report"):
@@ -86,7 +107,18 @@ class Taken(msgspec.Struct, array_like=True, tag="taken"):
     ranges: list[TakenRange]
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a running task is to be ended, and what its result shall say of it."""
+
+    grace_s: float
+    signal: int = 0
+    how: str = "stopped"
+    detail: str = ""
+
+
 KeeperMessage = KeeperState | KeeperReport | Taken
+Place = tuple[int, int, int, int]  # job, group, first, last
 
 _decoder: msgspec.json.Decoder[KeeperMessage] = msgspec.json.Decoder(KeeperMessage)
 _encoder = msgspec.json.Encoder()
@@ -117,8 +149,16 @@ def take(request: int, kind: str, what: Any) -> bytes:
     return _line(["take", request, kind, what])
 
 
-def stop(job: int, group: int, first: int, last: int, grace_s: float) -> bytes:
-    return _line(["stop", job, group, first, last, grace_s])
+def stop(place: Place, attempt_max: int, end: Ending) -> bytes:
+    return _line(["stop", place, attempt_max, end.grace_s, end.signal, end.how, end.detail])
+
+
+def ports(task: TaskPorts) -> bytes:
+    return _line(["ports", *msgspec.structs.astuple(task)])
+
+
+def devices(ids: Mapping[str, Sequence[str]]) -> bytes:
+    return _line(["devices", ids])
 
 
 def acknowledge(seq: int) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,9 @@ class WorkerSettings:
     labels: Mapping[str, str] = field(default_factory=dict)
     datacenter: str = "dc1"
     address: str = ""
+    devices: Mapping[str, Sequence[str]] = field(default_factory=dict)  # kind -> ids; so many are its capacity
+    ports_first: int = 20_000  # of those that are chosen for tasks; below what the system chooses for itself
+    ports_last: int = 29_999
     warm_keepers: int = 2  # started before there is work, and kept when there is none
     keepers_max: int = 2000
     keepers_starting_max: int = 4  # at once: each start takes a few hundredths of a second of a core

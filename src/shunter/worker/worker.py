@@ -35,6 +35,7 @@ from shunter.ports.clock import Clock
 from shunter.ports.workers import Uplink
 from shunter.worker.assignments import CLUSTER_STOPPED, Assignments
 from shunter.worker.fleet import Fleet
+from shunter.worker.grants import Devices, Grants, HostPorts
 from shunter.worker.keepers import Keeper
 from shunter.worker.logs import read_log
 from shunter.worker.machine import introduce
@@ -57,7 +58,8 @@ class Worker:
         self._boot = uuid.uuid4().hex
         self._outbox = Outbox()
         self._fleet = Fleet(settings, clock, self)
-        self._assignments = Assignments(self._outbox, self._fleet.want)
+        grants = Grants(HostPorts(settings.ports_first, settings.ports_last), Devices(settings.devices))
+        self._assignments = Assignments(self._outbox, self._fleet.want, grants)
         self._uplink: Uplink | None = None
         self._epoch = 0
         self._heartbeat_s = 0.0

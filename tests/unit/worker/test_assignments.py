@@ -13,7 +13,7 @@ from shunter.worker.assignments import Assignments
 from shunter.worker.keepers import Keeper
 from shunter.worker.outbox import Outbox
 from shunter.worker.protocol import KeeperReport, KeeperStarted
-from tests.unit.worker.test_lanes import Wire
+from tests.unit.worker.test_lanes import Wire, no_grants
 
 SPEC = TaskSpec(command=("/bin/true",))
 
@@ -25,7 +25,7 @@ class Stage:
         self.outbox = Outbox()
         self.reports: list[Report | Inventory] = []
         self.outbox.connect(self, [])
-        self.assignments = Assignments(self.outbox, lambda _: None)
+        self.assignments = Assignments(self.outbox, lambda _: None, no_grants())
         self.wires: dict[Keeper, Wire] = {}
         self.seqs: dict[Keeper, int] = {}
         for number in range(keepers):
@@ -109,7 +109,7 @@ async def test_a_newer_attempt_waits_until_the_older_one_has_left_its_keeper() -
     stage.order(0, 0, width=1)
     [keeper] = stage.keepers
     stage.order(0, 0, width=1, attempt=2)
-    assert stage.asked(keeper, "stop") == [["stop", 1, 0, 0, 0, 0.0]]
+    assert stage.asked(keeper, "stop") == [["stop", [1, 0, 0, 0], 1, 0.0, 0, "stopped", ""]]
     assert len(stage.asked(keeper, "run")) == 1
     stage.taken(keeper, 1)
     stage.ended(keeper, 0, how="stopped")

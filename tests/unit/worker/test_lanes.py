@@ -9,6 +9,7 @@ import msgspec
 
 from shunter.model.jobs import TaskSpec
 from shunter.model.messages import Ended, Order
+from shunter.worker.grants import Devices, Grants, HostPorts
 from shunter.worker.keepers import Keeper
 from shunter.worker.lanes import WINDOW_WORK_S, Lanes
 from shunter.worker.ledger import Ledger, Span
@@ -28,11 +29,15 @@ class Wire(asyncio.Transport):
         self.messages += [msgspec.json.decode(line) for line in bytes(data).splitlines()]
 
 
+def no_grants() -> Grants:
+    return Grants(HostPorts(20_000, 20_000), Devices({}))
+
+
 class Stage:
     def __init__(self, keepers: int) -> None:
         self.wanted: list[int] = []
         self.ledger = Ledger()
-        self.lanes = Lanes(self.ledger, SPECS, self.wanted.append)
+        self.lanes = Lanes(self.ledger, SPECS, self.wanted.append, no_grants())
         self.wires: dict[Keeper, Wire] = {}
         for number in range(keepers):
             keeper, wire = Keeper(number, 0, self), Wire()

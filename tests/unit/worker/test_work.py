@@ -20,7 +20,7 @@ RANGES = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 9), st.integers(1,
 
 
 def order(job: int, first: int, last: int, reservation: int = 1, attempt: int = 1) -> list[Any]:
-    return [job, 0, first, last, attempt, 1, reservation, 2, "default", "job", "main", 100]
+    return [job, 0, first, last, attempt, 1, reservation, 2, "default", "job", "main", 100, [], []]
 
 
 def filled(ranges: list[tuple[int, int, int, int]]) -> tuple[Queue, list[tuple[int, int, int]]]:
@@ -71,7 +71,7 @@ def test_taking_a_range_takes_just_that_range(
     ranges: list[tuple[int, int, int, int]], job: int, first: int, last: int
 ) -> None:
     queue, tasks = filled(ranges)
-    taken = named(queue.take_range(job, 0, first, last))
+    taken = named(queue.take_range(job, 0, first, last, 1))
     wanted = [task for task in tasks if task[0] == job and first <= task[1] <= last]
     assert taken == {(job, index) for job, index, _ in wanted}
     assert drained(queue) == [task for task in tasks if task not in wanted]
@@ -94,6 +94,34 @@ def test_what_is_left_of_a_range_is_told_as_an_order() -> None:
 
 def test_a_spec_s_variables_go_over_inherited_ones() -> None:
     assert SPEC.env == {b"PATH": b"/bin", b"A": "ä".encode()}
-    environment = Work(order(1, 3, 3), SPEC).environment(3, b"node", b"lane")
+    environment = Work(order(1, 3, 3), SPEC).environment(3, b"node", b"lane", {b"SHUNTER_DEVICES_GPU": b"1"})
     assert environment[b"SHUNTER_TASK_INDEX"] == b"3"
     assert b"SHUNTER_TASK_INDEX" not in SPEC.env
+    assert environment[b"SHUNTER_DEVICES_GPU"] == b"1"
+
+
+def test_each_task_is_told_its_own_index_and_entry_however_its_range_is_cut() -> None:
+    queue = Queue()
+    shown = [*order(1, 5, 9)[:12], [50, 52, 54, 56, 58], ["a", "b", "c", "d", "e"]]
+    queue.add(Work(shown, SPEC))
+    queue.next()
+    queue.take_range(1, 0, 7, 7, 1)
+    front, back = queue.orders()
+    assert (front[2:4], front[12:]) == ([6, 6], [[52], ["b"]])
+    assert (back[2:4], back[12:]) == ([8, 9], [[56, 58], ["d", "e"]])
+    again = Queue()
+    again.add(Work(back, SPEC))
+    told = []
+    while (found := again.next()) is not None:
+        work, index = found
+        environment = work.environment(index, b"node", b"lane", {})
+        told.append((index, environment[b"SHUNTER_TASK_INDEX"], environment[b"SHUNTER_ENTRY"]))
+    assert told == [(8, b"56", b"d"), (9, b"58", b"e")]
+
+
+def test_a_newer_attempt_than_the_one_meant_stays_in_the_queue() -> None:
+    queue = Queue()
+    queue.add(Work(order(1, 0, 3, attempt=1), SPEC))
+    queue.add(Work(order(1, 0, 3, attempt=2), SPEC))
+    assert queue.take_range(1, 0, 0, 9, 1) == [[1, 0, 1, 0, 3]]
+    assert queue.orders() == [order(1, 0, 3, attempt=2)]

@@ -14,10 +14,11 @@ from .results import Results
 from .runner import Runner
 from .scratch import Scratch
 from .segments import Segments
+from .special import Special, user_folder
 from .task import Starter
 from .tree import Tree
 from .wire import VERSION, decode, encode
-from .work import FIRST, LAST, SPEC, Queue, Range, Spec, Work
+from .work import SPEC, Environment, Queue, Range, Spec, Work
 
 TYPE_CHECKING = False  # the real one, in `typing`, would cost every keeper a megabyte
 if TYPE_CHECKING:
@@ -65,8 +66,10 @@ class Lane:
         self._results = Results()
         self._poll = select.poll()
         scratch = Scratch(f"{home}/work/{number}")
-        starter = Starter(options["node"], f"{home}:{number}", self._limits, scratch)
-        self._runner = Runner(self._poll, starter, Tree(self._limits), self._segments, self)
+        self._special = Special(f"{home}/work/{number}", user_folder(home, number))
+        self._starter = Starter(options["node"], f"{home}:{number}", self._limits, scratch, self._special)
+        self._devices: dict[str, list[str]] = {}
+        self._runner = Runner(self._poll, self._starter, Tree(self._limits), self._segments, self)
         self._link = Link(LISTENER_FD, self._poll)
         self._inherited = {key: os.environb[key] for key in INHERITED if key in os.environb}
         self._specs: dict[int, Spec] = {}
@@ -155,6 +158,11 @@ class Lane:
             self._link.send(f'["taken",{message[1]},{self._take(message[2], message[3])}]\n'.encode())
         elif verb == "stop":
             self._stop(*message[1:])
+        elif verb == "ports":
+            self._special.ports[tuple(message[1:5])] = message[5]
+        elif verb == "devices":
+            self._devices = message[1]
+            self._starter.devices = device_variables(self._devices)
         elif verb == "attach":
             self._specs.clear()
             self._send_state()
@@ -165,15 +173,24 @@ class Lane:
 
     def _take(self, kind: str, what: Any) -> list[Range]:
         if kind == "tail":
-            return self._queue.take_tail(what)
-        if kind == "reservations":
-            return self._queue.take_reservations(what)
-        return self._queue.take_range(*what)
+            taken = self._queue.take_tail(what)
+        elif kind == "reservations":
+            taken = self._queue.take_reservations(what)
+        else:
+            taken = self._queue.take_range(*what)
+        if self._special.ports:
+            for job, group, attempt, first, last in taken:
+                for index in range(first, last + 1):
+                    self._special.ports.pop((job, group, index, attempt), None)
+        return taken
 
-    def _stop(self, job: int, group: int, first: int, last: int, grace_s: float) -> None:
+    def _stop(self, place: list[int], attempt_max: int, grace_s: float, number: int, why: str, detail: str) -> None:
         task = self._runner.task
-        if task is not None and (task.work.job, task.work.group) == (job, group) and first <= task.index <= last:
-            self._runner.end("stopped", grace_s)
+        job, group, first, last = place
+        if task is None or (task.work.job, task.work.group) != (job, group) or not first <= task.index <= last:
+            return
+        if task.work.attempt <= attempt_max:
+            self._runner.end(why, grace_s, number or signal.SIGTERM, detail)
 
     def _send_state(self) -> None:
         """Every report that is not acknowledged; then who this keeper is and what it has."""
@@ -182,11 +199,23 @@ class Lane:
         if task is not None:
             if not task.noted:
                 self._runner.note_running(task)
-            order = task.work.order.copy()
-            order[FIRST] = order[LAST] = task.index
-            running = [order, task.index, task.started_ms, self._segments.number, self._segments.records, task.pid]
+            order = task.work.part(task.index, task.index)
+            place = [self._segments.number, self._segments.records]
+            running = [order, task.index, task.started_ms, *place, task.pid, task.work.spec.fields, task.ports]
         elif self._results:
             self._segments.flush()
             self._results.close_report(self._segments.number)
         state = ["state", VERSION, self._number, os.getpid(), self._segments.number, running, self._queue.orders()]
+        state += [self._devices, [[*name, ports] for name, ports in self._special.ports.items()]]
         self._link.send(self._results.unacknowledged() + encode(state).encode() + b"\n")
+
+
+def device_variables(devices: dict[str, list[str]]) -> Environment:
+    """How a task is told which devices are its own."""
+    found: Environment = {}
+    for kind, ids in devices.items():
+        joined = ",".join(ids).encode()
+        found[b"SHUNTER_DEVICES_" + kind.upper().replace("-", "_").encode()] = joined
+        if kind == "gpu":
+            found[b"CUDA_VISIBLE_DEVICES"] = joined
+    return found

@@ -9,6 +9,7 @@ from .work import Work
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections import deque
+    from typing import Any
 else:
     from _collections import deque
 
@@ -44,7 +45,7 @@ class Results:
     def __init__(self) -> None:
         self._ended: list[EndedRun] = []
         self._run: EndedRun | None = None  # the last of _ended while it can grow
-        self._started: list[list[int]] = []
+        self._started: list[str] = []
         self._unacknowledged: deque[tuple[int, bytes]] = deque()
         self._seq = 0
 
@@ -71,15 +72,16 @@ class Results:
         self._ended.append(run)
         self._run = None
 
-    def add_started(self, started: list[int]) -> None:
-        """The fields of `Started`, and the process id."""
-        self._started.append(started)
+    def add_started(self, started: list[Any]) -> None:
+        """The fields of `worker.protocol.KeeperStarted`."""
+        self._started.append(encode(started))
 
     def close_report(self, segment: int) -> bytes:
         """What has gathered, as a line that is kept until it is acknowledged."""
         self._seq += 1
         ended = ",".join([run.encoded() for run in self._ended])
-        line = f'["report",{self._seq},[{ended}],{self._started},{segment}]\n'.encode()
+        started = ",".join(self._started)
+        line = f'["report",{self._seq},[{ended}],[{started}],{segment}]\n'.encode()
         self._unacknowledged.append((self._seq, line))
         self._ended, self._started, self._run = [], [], None
         return line

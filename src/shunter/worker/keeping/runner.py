@@ -78,6 +78,9 @@ class Runner:
         pidfd = os.pidfd_open(pid)
         self._poll.register(pidfd, select.POLLIN)
         task = self.task = Task(work, index, pid, pidfd, started_ms)
+        if work.spec.is_watched:
+            task.ports = self._starter.special.ports.pop((work.job, work.group, index, work.attempt), task.ports)
+            self.note_running(task)
         wait_ms = STARTED_AFTER_MS
         while True:
             events = self._poll.poll(wait_ms)
@@ -99,6 +102,8 @@ class Runner:
                 self._output.drain(fd)
             else:
                 scratch.is_fresh = False
+        if not work.spec.is_plain:
+            self._starter.clean_special()
         return self._note_end(task)
 
     def handle(self, fd: int, event: int) -> None:
@@ -107,7 +112,7 @@ class Runner:
         else:
             self._surroundings.handle(fd, event)
 
-    def end(self, why: str, grace_s: float) -> None:
+    def end(self, why: str, grace_s: float, first_signal: int = signal.SIGTERM, detail: str = "") -> None:
         """Ask the task to end; after the grace it is killed. Asking again can only shorten the grace."""
         task = self.task
         if task is None or task.exited:
@@ -116,9 +121,9 @@ class Runner:
         if task.ending:
             task.kill_at = min(task.kill_at, kill_at)
             return
-        task.ending, task.kill_at = why, kill_at
+        task.ending, task.kill_at, task.detail = why, kill_at, detail
         if grace_s > 0:
-            self._tree.signal(signal.SIGTERM)
+            self._tree.signal(first_signal)
 
     def note_running(self, task: Task) -> None:
         """It runs on: write its record, so that its output can be followed, and say so."""
@@ -128,7 +133,7 @@ class Runner:
         task.noted_at = monotonic()
         place = [segments.number, segments.records]
         name = [work.job, work.group, work.attempt, task.index]
-        self._surroundings.results.add_started([*name, task.started_ms, *place, task.pid])
+        self._surroundings.results.add_started([*name, task.started_ms, *place, task.pid, task.ports])
         self._surroundings.flush()
 
     def clean(self) -> None:
@@ -190,7 +195,7 @@ class Runner:
         if spec.run_timeout_s and now >= task.noted_at + spec.run_timeout_s:
             self.end("timeout", spec.stop_grace_s)
         elif spec.disk_bytes and spec.dir is None and now >= task.disk_check_at:
-            passed = self._starter.scratch.size_bytes() > spec.disk_bytes
+            passed = self._starter.scratch_bytes(spec) > spec.disk_bytes
             took_s = monotonic() - now
             task.disk_check_at = now + max(DISK_CHECK_S, took_s / DISK_CHECK_SHARE)
             if passed:
@@ -225,6 +230,9 @@ class Runner:
 
     def _note_not_started(self, work: Work, index: int, started_ms: int, error: Exception) -> float:
         code, detail = why_not_started(work, error)
+        self._starter.special.ports.pop((work.job, work.group, index, work.attempt), None)
+        if not work.spec.is_plain:
+            self._starter.clean_special()
         record = self._segments.end(work.job, work.group, index, work.attempt)
         run = EndedRun(work, index, self._segments.number, record, "error", detail)
         self._surroundings.results.add_odd(run, code, (started_ms, int(time() * 1000)))

@@ -43,11 +43,7 @@ class Scratch:
         self.is_fresh = False
         os.chdir("/")
         if os.path.isdir(self._lane_folder):
-            _remove_tree(self._lane_folder)
-
-    def size_bytes(self) -> int:
-        """What it holds on disk; files that vanish meanwhile count nothing."""
-        return _tree_bytes(self.path)
+            remove_tree(self._lane_folder)
 
     def _is_empty(self) -> bool:
         try:
@@ -68,8 +64,9 @@ class Scratch:
             pass
 
 
-def _remove_tree(path: str) -> None:
-    """Without recursion and long paths, because a task may have nested folders deeper than either allows."""
+def remove_tree(path: str) -> None:
+    """Leave for "/" and remove a folder: without recursion and long paths, because a task may have nested folders
+    deeper than either allows."""
     os.chdir(path)
     entered: list[str] = []
     to_enter = [_empty_folder()]
@@ -106,7 +103,7 @@ def _make_accessible(name: str) -> None:
         os.chmod(name, 0o700)
 
 
-def _tree_bytes(path: str) -> int:
+def tree_bytes(path: str) -> int:
     total = 0
     folders = [path]
     while folders:

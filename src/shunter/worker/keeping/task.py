@@ -6,8 +6,13 @@ import errno
 import os
 
 from .limits import Limits
-from .scratch import Scratch
+from .scratch import Scratch, tree_bytes
+from .special import NotStartable, Special
 from .work import Environment, Spec, Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 OOM_SCORE_RAISED_BY = 500
 OOM_SCORE_MAX = 1000
@@ -19,8 +24,8 @@ class Task:
     """The attempt that the lane runs now."""
 
     __slots__ = (
-        "disk_check_at", "ending", "exited", "index", "kill_at", "noted", "noted_at", "pid", "pidfd", "started_ms",
-        "status", "woken_at", "work",
+        "detail", "disk_check_at", "ending", "exited", "index", "kill_at", "noted", "noted_at", "pid", "pidfd", "ports",
+        "started_ms", "status", "woken_at", "work",
     )  # fmt: skip
 
     def __init__(self, work: Work, index: int, pid: int, pidfd: int, started_ms: int) -> None:
@@ -29,12 +34,14 @@ class Task:
         self.pid = pid
         self.pidfd = pidfd  # closed once it has exited
         self.started_ms = started_ms
+        self.ports: dict[str, int] = {}
         self.noted = False  # reported as started, with a record of its own
         self.noted_at = 0.0
         self.woken_at = 0.0  # when it first wrote something, or a message came
         self.exited = False
         self.status = 0
-        self.ending = ""  # why we end it: stopped, timeout or disk
+        self.ending = ""  # why we end it: stopped, timeout, disk or unhealthy
+        self.detail = ""  # what the worker says about it
         self.kill_at = 0.0  # when the grace is over; meaningful while ending
         self.disk_check_at = 0.0
 
@@ -46,11 +53,13 @@ class Task:
 class Starter:
     """Starts tasks in the right folder, with the right variables and under the right limits."""
 
-    def __init__(self, node: str, mark: str, limits: Limits, scratch: Scratch) -> None:
+    def __init__(self, node: str, mark: str, limits: Limits, scratch: Scratch, special: Special) -> None:
         self._node = os.fsencode(node)
         self._mark = os.fsencode(mark)
         self._limits = limits
         self.scratch = scratch
+        self.special = special
+        self.devices: Environment = {}  # variables that name the lane's devices
         self._prepared: Work | None = None
         self._path = b""
         self._oom_fd = os.open("/proc/self/oom_score_adj", os.O_RDWR)
@@ -71,10 +80,22 @@ class Starter:
             self._limits.apply(spec.cpu_milli, spec.memory_bytes)
             self._path = spec.path()
             self._prepared = work
-        environment = work.environment(index, self._node, self._mark)
-        if spec.memory_bytes or spec.disk_bytes:
-            return self._start_limited(spec, environment)
-        return os.posix_spawn(self._path, spec.argv, environment, setsid=True)
+        environment = work.environment(index, self._node, self._mark, self.devices)
+        if spec.is_plain:
+            if spec.memory_bytes or spec.disk_bytes:
+                return self._limited(spec, lambda: os.posix_spawn(self._path, spec.argv, environment, setsid=True))
+            return os.posix_spawn(self._path, spec.argv, environment, setsid=True)
+        spawn = self.special.prepare(work, index, self._path, environment)
+        return self._limited(spec, spawn) if spec.memory_bytes or spec.disk_bytes else spawn()
+
+    def clean_special(self) -> None:
+        """After a task that was started specially; the lane's own folder must be entered again."""
+        self.special.clean()
+        self.scratch.is_fresh = False
+
+    def scratch_bytes(self, spec: Spec) -> int:
+        """What the task's own folder holds on disk; files that vanish meanwhile count nothing."""
+        return tree_bytes(self.special.folder_of(spec.user) or self.scratch.path)
 
     def clean(self) -> None:
         """Between tasks: leave nothing of the last one in the scratch folder."""
@@ -92,23 +113,24 @@ class Starter:
         if task.ending == "disk" or (spec.disk_bytes and task.exit_code() == EXIT_FILE_TOO_LARGE):
             return "disk", f"disk limit of {_size(spec.disk_bytes)}"
         if task.ending:
-            return task.ending, ""
+            return task.ending, task.detail
         if spec.memory_bytes and self._limits.passed_memory():
             return "memory", f"memory limit of {_size(spec.memory_bytes)}"
         return "", ""
 
     def close(self) -> None:
+        self.special.clean()
         try:
             self.scratch.remove()
         except OSError:
             pass  # the worker buries what is left
 
-    def _start_limited(self, spec: Spec, environment: Environment) -> int:
+    def _limited(self, spec: Spec, spawn: Callable[[], int]) -> int:
         # In want of memory the kernel shall end the task, not the keeper: the task inherits a raised score.
         os.pwrite(self._oom_fd, self._oom_raised, 0)
         usual = _limit_files(spec.disk_bytes) if spec.disk_bytes else None
         try:
-            pid = os.posix_spawn(self._path, spec.argv, environment, setsid=True)
+            pid = spawn()
         finally:
             if usual is not None:
                 _limit_files(usual)
@@ -142,6 +164,8 @@ def _limit_files(size_bytes: int) -> int:
 
 def why_not_started(work: Work, error: Exception) -> tuple[int, str]:
     """The exit code and the words for a task that could not be started."""
+    if isinstance(error, NotStartable):
+        return EXIT_NOT_STARTED, str(error)
     if not isinstance(error, OSError):
         return EXIT_NOT_STARTED, f"the command or a variable cannot be passed on: {error}"
     spec = work.spec

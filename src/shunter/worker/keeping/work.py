@@ -13,7 +13,8 @@ else:
     from _collections import deque
 
 # Places in an order, as the worker sends it: the fields of `model.messages.Order`.
-JOB, GROUP, FIRST, LAST, ATTEMPT, SPEC, RESERVATION, WIDTH, NAMESPACE, JOB_NAME, GROUP_NAME, COUNT = range(12)
+JOB, GROUP, FIRST, LAST, ATTEMPT, SPEC, RESERVATION, WIDTH = range(8)
+NAMESPACE, JOB_NAME, GROUP_NAME, COUNT, SHOWN, ENTRIES = range(8, 14)
 
 Environment = dict[bytes, bytes]
 Range = list[int]  # job, group, attempt, first, last
@@ -33,6 +34,16 @@ class Spec:
         self.run_timeout_s: float = fields["run_timeout_s"]
         self.stop_grace_s: float = fields["stop_grace_s"]
         self.log_max_bytes: int = fields["log_max_bytes"]
+        self.stdout: str | None = fields.get("stdout")
+        self.stderr: str | None = fields.get("stderr")
+        self.user: str | None = fields.get("user")
+        self.payload: str = fields.get("payload", "")  # in base64
+        self.has_ports = bool(fields.get("ports"))
+        # Who reaches it, or looks whether it is well, must know that it runs, and the next worker must know its spec.
+        self.is_watched = self.has_ports or bool(fields.get("health"))
+        self.is_plain = not (self.stdout or self.stderr or self.user or self.payload or self.has_ports)
+        self.fields = fields if self.is_watched else None
+        self.has_home = "HOME" in fields["env"]
         self._path: bytes | None = None
 
     def path(self) -> bytes:
@@ -59,7 +70,7 @@ def _search(name: bytes, path: bytes) -> bytes:
 class Work:
     """One range in the queue; `first` moves on as its tasks start."""
 
-    __slots__ = ("_env", "attempt", "first", "group", "job", "last", "order", "reservation", "spec")
+    __slots__ = ("_env", "attempt", "first", "group", "is_plain", "job", "last", "order", "reservation", "spec")
 
     def __init__(self, order: list[Any], spec: Spec) -> None:
         self.order = order
@@ -70,10 +81,11 @@ class Work:
         self.last: int = order[LAST]
         self.attempt: int = order[ATTEMPT]
         self.reservation: int = order[RESERVATION]
+        self.is_plain = not (order[SHOWN] or order[ENTRIES])  # its tasks differ by their index alone
         self._env: Environment | None = None
 
-    def environment(self, index: int, node: bytes, lane: bytes) -> Environment:
-        """The task's variables. One dictionary serves the whole range; only the index changes."""
+    def environment(self, index: int, node: bytes, lane: bytes, devices: Environment) -> Environment:
+        """The task's variables. One dictionary serves the whole range; only what belongs to the index changes."""
         env = self._env
         if env is None:
             order = self.order
@@ -85,14 +97,33 @@ class Work:
             env[b"SHUNTER_ATTEMPT"] = b"%d" % self.attempt
             env[b"SHUNTER_NODE"] = node
             env[b"SHUNTER_LANE"] = lane  # by which leftovers of a dead keeper are known, where no control group tells
-        env[b"SHUNTER_TASK_INDEX"] = b"%d" % index
+            env.update(devices)
+        if self.is_plain:
+            env[b"SHUNTER_TASK_INDEX"] = b"%d" % index
+            return env
+        env[b"SHUNTER_TASK_INDEX"] = b"%d" % self.shown(index)
+        if self.order[ENTRIES]:
+            env[b"SHUNTER_ENTRY"] = os.fsencode(self.order[ENTRIES][index - self.order[FIRST]])
         return env
+
+    def shown(self, index: int) -> int:
+        """What the task is told as its index."""
+        order = self.order
+        shown: int = order[SHOWN][index - order[FIRST]] if order[SHOWN] else index
+        return shown
+
+    def part(self, first: int, last: int) -> list[Any]:
+        """An order for first..last of it."""
+        order = self.order.copy()
+        for column in (SHOWN, ENTRIES):
+            if order[column]:
+                order[column] = order[column][first - order[FIRST] : last - order[FIRST] + 1]
+        order[FIRST], order[LAST] = first, last
+        return order
 
     def as_order(self) -> list[Any]:
         """What is left of it, as an order."""
-        order = self.order.copy()
-        order[FIRST], order[LAST] = self.first, self.last
-        return order
+        return self.part(self.first, self.last)
 
 
 class Queue:
@@ -141,12 +172,12 @@ class Queue:
                 work.last = first - 1
         return taken[::-1]
 
-    def take_range(self, job: int, group: int, first: int, last: int) -> list[Range]:
+    def take_range(self, job: int, group: int, first: int, last: int, attempt_max: int) -> list[Range]:
         taken: list[Range] = []
         kept: deque[Work] = deque()
         for work in self._works:
             low, high = max(first, work.first), min(last, work.last)
-            if work.job != job or work.group != group or low > high:
+            if work.job != job or work.group != group or low > high or work.attempt > attempt_max:
                 kept.append(work)
                 continue
             taken.append(_range(work, low, high))

@@ -1,0 +1,274 @@
+"""Tasks that want more than a command in a folder: files for their streams, a payload, another user, ports. Used by
+`keeping.task`, and only for such tasks: all others never come here.
+
+Another user's task is started by fork, because posix_spawn cannot change the user. The keeper has a single thread, so
+that is safe; the child drops its rights before it looks at any path of the user's.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from .scratch import remove_tree
+from .wire import decode, encode
+from .work import GROUP_NAME, JOB_NAME, Environment, Work
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+USER_FOLDERS = "/tmp"
+REPORT_MAX_BYTES = 65536
+EXIT_NOT_EXECUTED = 127
+
+
+class NotStartable(ValueError):
+    """Why a task cannot be started, in words for its user."""
+
+
+class Identity:
+    """Who a task runs as."""
+
+    __slots__ = ("gid", "groups", "home", "uid")
+
+    def __init__(self, uid: int, gid: int, groups: list[int], home: str) -> None:
+        self.uid = uid
+        self.gid = gid
+        self.groups = groups
+        self.home = home
+
+
+class Special:
+    """`lane_folder` is the lane's own, for payloads; `user_folder` is where tasks of other users work, because they
+    cannot reach into the home."""
+
+    def __init__(self, lane_folder: str, user_folder: str) -> None:
+        self._lane_folder = lane_folder
+        self._user_folder = user_folder
+        self._used: set[str] = set()  # paths to remove when the task has ended
+        self.ports: dict[tuple[int, int, int, int], dict[str, int]] = {}  # of tasks that the lane has
+
+    def prepare(self, work: Work, index: int, path: bytes, environment: Environment) -> Callable[[], int]:
+        """Lay out what the task needs; returns the call that starts it. Raises OSError or NotStartable."""
+        spec = work.spec
+        identity = None if spec.user is None else find_identity(spec.user)
+        folder = spec.dir
+        if identity is not None:
+            folder = folder or self._make_user_folder(identity)
+            if not spec.has_home:
+                environment[b"HOME"] = os.fsencode(identity.home)
+        if spec.payload:
+            environment[b"SHUNTER_PAYLOAD"] = os.fsencode(self._write_payload(spec.payload, identity))
+        if spec.has_ports:
+            ports = self.ports.get((work.job, work.group, index, work.attempt))
+            if not ports:
+                raise NotStartable("no host port was free for it on this node")
+            for name, port in ports.items():
+                environment[port_variable(name)] = b"%d" % port
+        paths = expand(spec.stdout, work, index), expand(spec.stderr, work, index)
+        if identity is None:
+            return lambda: _spawn(path, work.spec.argv, environment, paths)
+        assert folder is not None
+        start = Start(path, work.spec.argv, environment, paths, folder)
+        return lambda: _spawn_as(identity, start)
+
+    def folder_of(self, user: str | None) -> str | None:
+        """Where a task of another user works; None for the lane's own scratch folder."""
+        return None if user is None else self._user_folder
+
+    def clean(self) -> None:
+        """Nothing of the last such task is left. The keeper is nowhere in particular afterwards."""
+        for path in self._used:
+            try:
+                if path == self._user_folder:
+                    remove_tree(path)
+                else:
+                    os.unlink(path)
+            except OSError:
+                pass  # it is gone, or the worker buries it
+        self._used.clear()
+
+    def _make_user_folder(self, identity: Identity) -> str:
+        """A folder that the user can reach, and nobody else: below a public one it must be ours before it is theirs."""
+        folder = self._user_folder
+        try:
+            os.mkdir(folder, 0o711)
+        except FileExistsError:
+            found = os.lstat(folder)
+            if found.st_uid != os.geteuid() or not os.path.isdir(folder) or os.path.islink(folder):
+                raise NotStartable(f"{folder} belongs to somebody else: remove it") from None
+            remove_tree(folder)
+            os.mkdir(folder, 0o711)
+        self._used.add(folder)
+        scratch = f"{folder}/scratch"
+        os.mkdir(scratch, 0o700)
+        os.chown(scratch, identity.uid, identity.gid)
+        os.chdir(scratch)
+        return scratch
+
+    def _write_payload(self, payload: str, identity: Identity | None) -> str:
+        from binascii import a2b_base64
+
+        if identity is not None and self._user_folder not in self._used:
+            self._make_user_folder(identity)  # the payload must be where the user can reach it
+        folder = self._lane_folder if identity is None else self._user_folder
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        path = f"{folder}/payload"
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(a2b_base64(payload))
+            if identity is not None:
+                os.fchown(fd, identity.uid, identity.gid)
+        self._used.add(path)
+        return path
+
+
+class Start:
+    """What a child needs to become the task."""
+
+    __slots__ = ("argv", "environment", "folder", "path", "paths")
+
+    def __init__(
+        self,
+        path: bytes,
+        argv: list[bytes],
+        environment: Environment,
+        paths: tuple[str | None, str | None],
+        folder: str,
+    ) -> None:
+        self.path = path
+        self.argv = argv
+        self.environment = environment
+        self.paths = paths
+        self.folder = folder
+
+
+def user_folder(home: str, number: int) -> str:
+    """Where a lane's tasks of other users work. The home's own number tells the homes of one machine apart."""
+    return f"{USER_FOLDERS}/shunter-{os.stat(home).st_ino:x}-{number}"
+
+
+def port_variable(name: str) -> bytes:
+    return b"SHUNTER_PORT_" + os.fsencode(name.upper().replace("-", "_"))
+
+
+def expand(pattern: str | None, work: Work, index: int) -> str | None:
+    """A stream's path: %j is the job's name, %g the group's, %i the index that the task is told, %a the attempt, and %%
+    a percent sign."""
+    if pattern is None or "%" not in pattern:
+        return pattern
+    values = {
+        "j": work.order[JOB_NAME], "g": work.order[GROUP_NAME], "i": str(work.shown(index)), "a": str(work.attempt),
+        "%": "%",
+    }  # fmt: skip
+    first, *rest = pattern.split("%")
+    # A pattern like "a%%i" splits into "a", "", "i": the empty piece is the first half of a "%%".
+    text, pieces = first, iter(rest)
+    for piece in pieces:
+        if piece == "":
+            text += "%" + next(pieces, "")
+        else:
+            text += values.get(piece[0], "%" + piece[0]) + piece[1:]
+    return text
+
+
+def find_identity(user: str) -> Identity:
+    """USER, USER:GROUP, or their numbers. Raises NotStartable."""
+    import grp
+    import pwd
+
+    name, _, group = user.partition(":")
+    try:
+        entry = pwd.getpwuid(int(name)) if name.isdigit() else pwd.getpwnam(name)
+        uid, gid, home, login = entry.pw_uid, entry.pw_gid, entry.pw_dir, entry.pw_name
+    except KeyError:
+        if not name.isdigit():
+            raise NotStartable(f"user {user}: this node has no user {name}") from None
+        uid, gid, home, login = int(name), int(name), "/", ""
+    if group:
+        try:
+            gid = int(group) if group.isdigit() else grp.getgrnam(group).gr_gid
+        except KeyError:
+            raise NotStartable(f"user {user}: this node has no group {group}") from None
+    if os.geteuid() != 0 and (uid, gid) != (os.geteuid(), os.getegid()):
+        raise NotStartable(f"user {user}: the worker must run as root to start tasks as another user")
+    return Identity(uid, gid, os.getgrouplist(login, gid) if login else [gid], home)
+
+
+def _spawn(path: bytes, argv: list[bytes], environment: Environment, paths: tuple[str | None, str | None]) -> int:
+    opened = _open_streams(paths)
+    try:
+        actions = [(os.POSIX_SPAWN_DUP2, fd, stream) for stream, fd in opened.items()]
+        return os.posix_spawn(path, argv, environment, file_actions=actions, setsid=True)
+    finally:
+        for fd in set(opened.values()):
+            os.close(fd)
+
+
+def _spawn_as(identity: Identity, start: Start) -> int:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _become(identity, start)
+        except BaseException as error:
+            number = error.errno if isinstance(error, OSError) else 0
+            name = error.filename if isinstance(error, OSError) else None
+            name = os.fsdecode(name) if isinstance(name, bytes | str) else None
+            os.write(writing, encode([number or 0, name, str(error)]).encode()[:REPORT_MAX_BYTES])
+        finally:
+            os._exit(EXIT_NOT_EXECUTED)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as file:
+        report = file.read(REPORT_MAX_BYTES)  # nothing, once the program runs: the pipe closes with the old one
+    if not report:
+        return pid
+    os.waitpid(pid, 0)
+    number, name, words = decode(report)
+    if not number:
+        raise NotStartable(words)
+    raise OSError(number, os.strerror(number), name)
+
+
+def _become(identity: Identity, start: Start) -> None:
+    os.setsid()
+    if os.geteuid() == 0:
+        os.setgroups(identity.groups)
+        os.setresgid(identity.gid, identity.gid, identity.gid)
+        os.setresuid(identity.uid, identity.uid, identity.uid)
+    os.chdir(start.folder)
+    for stream, fd in _open_streams(start.paths).items():
+        os.dup2(fd, stream)
+    os.execve(start.path, start.argv, start.environment)
+
+
+def _open_streams(paths: tuple[str | None, str | None]) -> dict[int, int]:
+    """The files that stdout (1) and stderr (2) go to, emptied; one file for both where they have the same path."""
+    opened: dict[int, int] = {}
+    for stream, path in enumerate(paths, 1):
+        if path is None:
+            continue
+        if stream == 2 and path == paths[0]:
+            opened[2] = opened[1]
+            continue
+        try:
+            opened[stream] = _open(path)
+        except OSError as error:
+            for fd in set(opened.values()):
+                os.close(fd)
+            name = ("stdout", "stderr")[stream - 1]
+            raise NotStartable(f"{name} cannot go to {path}: {os.strerror(error.errno or 0)}") from None
+    return opened
+
+
+def _open(path: str) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+    try:
+        return os.open(path, flags, 0o644)
+    except OSError as error:
+        folder = os.path.dirname(path)
+        if error.errno != errno.ENOENT or not folder:
+            raise
+        os.makedirs(folder, exist_ok=True)
+        return os.open(path, flags, 0o644)
