@@ -4,6 +4,7 @@ classes has its turn; preemption and backfill try gangs on scratch sites.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -66,7 +67,7 @@ def place_gang(members: Sequence[Queued], site: Site) -> Placed | None:
         return None
     placed = _place_all(members, site)
     if placed is None and (len(members) > 1 or site.score.name != "bin-pack"):
-        placed = _place_all(sorted(members, key=lambda each: -_size(each, site)), site.packing())
+        placed = _place_all(largest_first(members, site), site.packing())
     return placed
 
 
@@ -102,9 +103,13 @@ def take_all_back(placed: Placed, site: Site) -> None:
     site.ledger.tighten()
 
 
+def largest_first(members: Sequence[Queued], site: Site) -> list[Queued]:
+    """By the largest share of the largest node that one task takes."""
+    return sorted(members, key=lambda each: -_size(each, site))
+
+
 def _size(queued: Queued, site: Site) -> float:
-    """The largest share of the largest node that one task takes."""
-    sizes = [
-        need / max(int(site.ledger.capacity(resource).max()), 1) for resource, need in queued.task_class.needs.items()
-    ]
-    return max(sizes, default=0.0)
+    ledger, needs = site.ledger, queued.task_class.needs
+    if any(resource not in ledger.column for resource in needs):
+        return math.inf
+    return max((need / max(int(ledger.capacity(resource).max()), 1) for resource, need in needs.items()), default=0.0)

@@ -70,6 +70,16 @@ class Ledger:
         self.clock += 1
         self.stamp[rows] = self.clock
 
+    def release(self, rows: IntArray, amounts: IntArray, tasks: IntArray) -> None:
+        """On a scratch: tasks end. `amounts[:, i]` comes free on row `rows[i]`; a row may be named several times."""
+        for free, amount in zip(self.free, amounts, strict=True):
+            np.add.at(free, rows, amount)
+        np.subtract.at(self.tasks, rows, tasks)
+        touched = np.unique(rows)
+        self.owner[touched[self.tasks[touched] <= 0]] = 0
+        self._settle(touched)
+        self.tighten()
+
     def scratch(self) -> Ledger:
         """A copy to try placements on; nobody remembers anything about it, and it is never synced."""
         copy = Ledger(self._keep)

@@ -22,6 +22,8 @@ from shunter.planning.view import FloatArray, IntArray, Queued, TaskClass
 Prices = Callable[[TaskClass, Ledger], FloatArray]
 Ceiling = Callable[[TaskClass, int], IntArray | None]  # how many more tasks each row may get at most; None: no matter
 
+NOWHERE = Picked(np.empty(0, np.int64), np.empty(0, np.int64))
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -36,6 +38,8 @@ class Site:
     def pick(self, queued: Queued, count: int, ceilings: Sequence[Ceiling] = ()) -> Picked:
         """The nodes for up to `count` tasks; nothing is put there yet."""
         task_class, ledger = queued.task_class, self.ledger
+        if any(resource not in ledger.column for resource in task_class.needs):
+            return NOWHERE
         room = partial(ledger.room, task_class, most=count)
         offer = Offer(self.prices(task_class, ledger), partial(self.score.cost, task_class, ledger), room)
         if queued.avoid:

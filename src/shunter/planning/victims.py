@@ -1,0 +1,151 @@
+"""The cheapest tasks on one node that must end so that another fits there. Called by `preemption`, node by node.
+
+Fewest first; among those the least important; among those the youngest, which lose the least work. The search is exact:
+it walks through the choices and cuts off whatever cannot beat the best so far. On a node with very many unlike tasks it
+stops after SEARCH_STEPS_MAX and keeps the best that it has seen, of which no task is superfluous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SEARCH_STEPS_MAX = 2_000
+
+Cost = tuple[int, int, int]  # tasks, the sum of their priorities, the sum of their ages
+Chosen = dict[int, int]  # entry -> tasks of it that end
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Tasks on the node that are alike, and may be ended."""
+
+    entry: int
+    amounts: tuple[int, ...]  # what one of them holds, by resource
+    count: int
+    priority: int
+    started_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Victims:
+    chosen: Chosen
+    cost: Cost
+
+
+NOBODY = Victims({}, (0, 0, 0))
+
+
+def choose_victims(tenants: Sequence[Tenant], lacking: Sequence[int]) -> Victims | None:
+    """The cheapest of these tasks that hold at least what is lacking of each resource; None if all together do not."""
+    short = [number for number, amount in enumerate(lacking) if amount > 0]
+    if not short:
+        return NOBODY
+    deficit = tuple(lacking[number] for number in short)
+    useful = [
+        Tenant(each.entry, tuple(each.amounts[number] for number in short), each.count, each.priority, each.started_ms)
+        for each in tenants
+        if each.count > 0 and any(each.amounts[number] > 0 for number in short)
+    ]
+    useful.sort(key=lambda each: (each.priority, -each.started_ms, each.entry))
+    for number, amount in enumerate(deficit):
+        if sum(each.amounts[number] * each.count for each in useful) < amount:
+            return None
+    search = _Search(useful)
+    search.consider(_quick(useful, deficit))
+    search.walk(0, deficit, ())
+    assert search.best is not None, "all together are enough"
+    return search.best
+
+
+def cost_of(tenants: Sequence[Tenant], chosen: Chosen) -> Cost:
+    by_entry = {each.entry: each for each in tenants}
+    return (
+        sum(chosen.values()),
+        sum(by_entry[entry].priority * count for entry, count in chosen.items()),
+        -sum(by_entry[entry].started_ms * count for entry, count in chosen.items()),
+    )
+
+
+class _Search:
+    """Tenant by tenant: how many of it end."""
+
+    def __init__(self, tenants: list[Tenant]) -> None:
+        self._tenants = tenants
+        self._steps = 0
+        self.best: Victims | None = None
+        # from tenant i on: the most of each resource that one task holds, and the least of all priorities
+        self._most = [tuple(0 for _ in tenants[0].amounts)]
+        for each in reversed(tenants):
+            self._most.append(tuple(map(max, self._most[-1], each.amounts)))
+        self._most.reverse()
+
+    def consider(self, chosen: Chosen) -> None:
+        cost = cost_of(self._tenants, chosen)
+        if self.best is None or cost < self.best.cost:
+            self.best = Victims(chosen, cost)
+
+    def walk(self, index: int, deficit: tuple[int, ...], taken: tuple[tuple[int, int], ...]) -> None:
+        if all(amount <= 0 for amount in deficit):
+            self.consider(dict(taken))
+            return
+        self._steps += 1
+        if index == len(self._tenants) or self._steps > SEARCH_STEPS_MAX or not self._may_win(index, deficit, taken):
+            return
+        tenant = self._tenants[index]
+        enough = max(_ceil(amount, held) for amount, held in zip(deficit, tenant.amounts, strict=True) if held)
+        for count in range(min(max(enough, 0), tenant.count), -1, -1):
+            left = tuple(amount - held * count for amount, held in zip(deficit, tenant.amounts, strict=True))
+            self.walk(index + 1, left, (*taken, (tenant.entry, count)) if count else taken)
+
+    def _may_win(self, index: int, deficit: tuple[int, ...], taken: tuple[tuple[int, int], ...]) -> bool:
+        """Whether what is still lacking could be covered by few enough tasks, if all were as large as the largest."""
+        assert self.best is not None
+        fewest = 0
+        for amount, most in zip(deficit, self._most[index], strict=True):
+            if amount > 0 and most == 0:
+                return False
+            if amount > 0:
+                fewest = max(fewest, _ceil(amount, most))
+        count, priorities, _ = cost_of(self._tenants, dict(taken))
+        # tenants are sorted by priority, so none that comes is less important than this one
+        bound = (count + fewest, priorities + fewest * self._tenants[index].priority)
+        return bound <= self.best.cost[:2]
+
+
+def _quick(tenants: list[Tenant], deficit: tuple[int, ...]) -> Chosen:
+    """A good choice to start from: the task that covers the largest part of what lacks, again and again."""
+    chosen: Chosen = {}
+    left = deficit
+    while any(amount > 0 for amount in left):
+        open_to = [each for each in tenants if each.count > chosen.get(each.entry, 0)]
+        best = max(open_to, key=lambda each: _covered(each, left))
+        chosen[best.entry] = chosen.get(best.entry, 0) + 1
+        left = tuple(amount - held for amount, held in zip(left, best.amounts, strict=True))
+    return _without_idle(tenants, chosen, deficit)
+
+
+def _covered(tenant: Tenant, left: tuple[int, ...]) -> float:
+    return sum(min(held, amount) / amount for amount, held in zip(left, tenant.amounts, strict=True) if amount > 0)
+
+
+def _without_idle(tenants: list[Tenant], chosen: Chosen, deficit: tuple[int, ...]) -> Chosen:
+    """Leave out who turned out not to be needed, the most important first."""
+    for each in reversed(tenants):
+        while chosen.get(each.entry, 0):
+            fewer = {**chosen, each.entry: chosen[each.entry] - 1}
+            if not _cover(tenants, fewer, deficit):
+                break
+            chosen = fewer
+    return {entry: count for entry, count in chosen.items() if count}
+
+
+def _cover(tenants: list[Tenant], chosen: Chosen, deficit: tuple[int, ...]) -> bool:
+    return all(
+        sum(each.amounts[number] * chosen.get(each.entry, 0) for each in tenants) >= amount
+        for number, amount in enumerate(deficit)
+    )
+
+
+def _ceil(amount: int, held: int) -> int:
+    return -(-amount // held)
