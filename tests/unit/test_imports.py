@@ -20,6 +20,7 @@ STANDARD = sys.stdlib_module_names
 RULES: dict[str, tuple[str, str]] = {
     # package            our own                                                      third-party
     "log":              ("",                                                          ""),
+    "plugins":          ("",                                                          ""),
     "model":            ("",                                                          "cronsim? msgspec yaml"),
     "planning":         ("model",                                                     "numpy"),
     "ports":            ("model",                                                     "msgspec"),
@@ -32,7 +33,7 @@ RULES: dict[str, tuple[str, str]] = {
     "watcher":          ("log model ports engine",                                    "msgspec"),
     "gateway":          ("log model ports engine planning",                           "msgspec numpy"),
     "api":              ("log model ports",                                           "msgspec uvicorn?"),
-    "worker":           ("log model ports worker.keeping",                            "aiodocker? aiohttp? msgspec psutil"),  # noqa: E501
+    "worker":           ("log model plugins ports worker.keeping",                            "aiodocker? aiohttp? msgspec psutil"),  # noqa: E501
     "worker.keeping":   ("",                                                          ""),
     "worker.keeper":    ("",                                                          "keeping"),  # a script beside it
     "simulation":       ("log model ports planning engine watcher adapters.memory",   "msgspec numpy"),

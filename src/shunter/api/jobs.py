@@ -88,6 +88,10 @@ async def explain_job(context: Context, exchange: Exchange) -> WhyView:
     return await context.gateway.why(exchange.caller, _job(exchange))
 
 
+async def explain_task(context: Context, exchange: Exchange) -> WhyView:
+    return await context.gateway.why(exchange.caller, _job(exchange), _index(exchange))
+
+
 async def follow_job(context: Context, exchange: Exchange) -> None:
     lines = await context.gateway.follow(exchange.caller, _job(exchange), exchange.query["mode"])
     await stream_lines(exchange, 200, lines)

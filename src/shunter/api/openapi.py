@@ -10,6 +10,7 @@ import msgspec
 
 from shunter.api.jobs import BULK_ITEMS_MAX
 from shunter.api.parameters import Parameter
+from shunter.api.plans import PLAN_JOBS_MAX
 from shunter.api.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.references import JOB_PATTERN
 from shunter.api.routing import Answer, RequestBody, Route
@@ -81,6 +82,7 @@ def _bodies() -> Document:
     return {
         "Job": job,
         "BulkSubmit": _object("items", jobs),
+        "Plan": {"anyOf": [component("Job"), _object("items", jobs | {"maxItems": PLAN_JOBS_MAX})]},
         "ClusterPatch": cluster_fields.PATCH.schema,
         "NodePatch": _object("labels", labels),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.api import cluster, jobs
+from shunter.api import cluster, jobs, plans
 from shunter.api import parameters as p
 from shunter.api.routing import Answer, RequestBody, Route
 from shunter.model import views as v
@@ -95,6 +95,25 @@ ROUTES = (
     Route(
         "GET", f"{BASE}/jobs/{{job}}/why", "explainJob", "Why a job waits, or ended as it did", jobs.explain_job,
         answers=(Answer(200, v.WhyView),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/why", "explainTask", "Why a task waits, or ended as it did",
+        jobs.explain_task, answers=(Answer(200, v.WhyView),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "POST", f"{BASE}/plan", "planJobs", "What submitting jobs would do now, without doing it", plans.plan_jobs,
+        answers=(Answer(200, v.PlanView, about="what would start, and what would wait and why"),),
+        query=IN_JOB, body=RequestBody(component="Plan", content_types=("application/json", "application/yaml")),
+        errors=(400, 409, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/policies", "listPolicies", "Who can decide, and who does", plans.list_policies,
+        answers=(Answer(200, v.PolicyPage),),
+    ),
+    Route(
+        "PUT", f"{BASE}/policies/active", "usePolicy", "Change who decides, while it runs", plans.use_policy,
+        answers=(Answer(200, v.PolicyPage, about="it decides from the next round on"),),
+        body=RequestBody(plans.PolicyChoice), errors=(400, 413),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/follow", "followJob", "A job's life as NDJSON, until its end", jobs.follow_job,

@@ -15,12 +15,13 @@ from shunter.app.config import Config
 from shunter.app.home import Home
 from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
 from shunter.app.places import LocalPlace, Place, SimulatedPlace
+from shunter.app.policies import find_policies
 from shunter.engine.engine import Engine
 from shunter.gateway.gateway import LocalGateway
+from shunter.gateway.policies import choose_policy
 from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem, ShunterError
-from shunter.planning.planner import POLICY_DEFAULT, build_policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Store
 
@@ -47,10 +48,11 @@ class Manager:
         await self._store.open()
         self._place = self._find_place()
         self._clock: Clock = self._place.clock
+        catalogue = find_policies()
         self._engine = Engine(
             store=self._store,
             workers=self._place.workers,
-            policy=build_policy(options.policy or POLICY_DEFAULT),
+            policy=catalogue.build(choose_policy(catalogue, "", options.policy)),
             clock=self._clock,
             random=random.Random(),
             settings=self._config.engine,
@@ -67,6 +69,8 @@ class Manager:
             is_simulated=bool(options.simulate_nodes),
             on_down=self.ask_to_stop,
             on_heartbeat=self._place.set_heartbeat,
+            aside=asyncio.to_thread,
+            catalogue=catalogue,
         )
         self._server = await serve(build_app(gateway), *self._address)
         await self._place.start(self._engine)

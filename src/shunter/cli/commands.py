@@ -34,6 +34,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Run jobs": (
         Entry("run", "run:run", "Run a command, once or many times, and wait for it.", _RUN),
         Entry("submit", "submit:submit", "Submit the jobs of a manifest file."),
+        Entry("plan", "plan:plan", "Say what submitting a manifest file would do."),
         Entry("stop", "stop:stop", "End jobs, or single tasks of them."),
         Entry("wait", "stop:wait", "Wait until jobs have ended."),
     ),
@@ -42,12 +43,13 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("job", "jobs:job", "Show one job."),
         Entry("tasks", "jobs:tasks", "List the tasks of a job."),
         Entry("logs", "logs:logs", "Print what a task wrote."),
-        Entry("why", "jobs:why", "Say why a job is in the state it is in."),
+        Entry("why", "plan:why", "Say why a job waits, and what would start it."),
     ),
     "Look at the cluster": (
         Entry("nodes", "nodes:nodes", "List the nodes."),
         Entry("node", "nodes:node", "Show or label one node."),
         Entry("cluster", "settings:cluster", "Show the whole cluster, or change it while it runs."),
+        Entry("policies", "plan:policies", "List who can decide where tasks run, or choose."),
         Entry("events", "events:events", "Print what has happened, or what happens."),
         Entry("top", "top:top", "Watch resources, nodes and running jobs."),
     ),

@@ -1,4 +1,4 @@
-"""The commands that look at jobs: jobs, job, tasks, why."""
+"""The commands that look at jobs: jobs, job, tasks."""
 
 from __future__ import annotations
 
@@ -98,25 +98,6 @@ def tasks(
             print_items(found, output)
         else:
             _print_tasks(found)
-
-
-def why(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
-    """Say why a job is in the state it is in, and what its waiting tasks wait for.
-
-    \b
-    shunter why render
-    """
-    with open_client(namespace) as client:
-        found = client.why(name)
-    if output is not Format.TABLE:
-        print_document(found, output)
-        return
-    print(found.sentence)
-    if found.reasons:
-        print()
-        columns = [Column("NODES", right=True), Column("REASON"), Column("FOR EXAMPLE")]
-        rows = ([f"{reason.nodes:,}", reason.text, ", ".join(reason.examples)] for reason in found.reasons)
-        print_table(columns, rows)
 
 
 def _job_row(view: JobView, with_namespace: bool) -> list[str]:

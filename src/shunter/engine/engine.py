@@ -16,6 +16,7 @@ from random import Random
 from typing import Any, TypeVar
 
 from shunter.engine import changes as c
+from shunter.engine.brain import Brain
 from shunter.engine.endings import end_jobs
 from shunter.engine.feed import Feed, Published
 from shunter.engine.nodes import on_hello, on_label, on_node_event
@@ -62,7 +63,7 @@ class Engine:
         settings: EngineSettings | None = None,
     ) -> None:
         self.settings = settings or EngineSettings()
-        self.policy = policy
+        self.brain = policy if isinstance(policy, Brain) else Brain(policy)
         self.state = State()
         self.epoch = 0
         self.feed = Feed()
@@ -125,6 +126,15 @@ class Engine:
     def pause_placing(self) -> None:
         """Place nothing any more: the cluster is about to stop, and what is queued stays queued."""
         self._is_paused = True
+
+    @property
+    def policy(self) -> Policy:
+        """Who decides. Another one decides from the next round on."""
+        return self.brain
+
+    @policy.setter
+    def policy(self, policy: Policy) -> None:
+        self.brain.use(policy)
 
     async def committed(self) -> None:
         """Until no commit is in flight: what is read then is committed. Raises Unavailable while there is no state."""
@@ -205,7 +215,7 @@ class Engine:
             if self._is_paused:
                 shrink(round)  # lanes that nobody gives up now would stay reserved in the next life
             else:
-                place(round, self.policy)
+                place(round, self.brain)
             end_jobs(round)
             self._has_backlog |= round.has_backlog
             await self._commit(round)

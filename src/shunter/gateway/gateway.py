@@ -10,8 +10,11 @@ from shunter.engine.feed import Published
 from shunter.engine.records import Job
 from shunter.engine.views import counts_view, job_view, node_view, past_attempt_view
 from shunter.gateway.following import Following
-from shunter.gateway.reasons import why
+from shunter.gateway.plans import Aside, DryRuns, at_once, plan
+from shunter.gateway.policies import Policies
+from shunter.gateway.reasons import why, why_task
 from shunter.gateway.runs import FinishedRun, Runs
+from shunter.gateway.suggestions import suggest
 from shunter.gateway.tokens import Tokens
 from shunter.model.errors import NotFound, Unavailable
 from shunter.model.lifecycles import JobState
@@ -29,6 +32,8 @@ from shunter.model.views import (
     NodePage,
     NodeStatsView,
     NodeView,
+    PlanView,
+    PolicyPage,
     SubmittedJob,
     TaskPage,
     TaskStatsView,
@@ -37,6 +42,7 @@ from shunter.model.views import (
     iso,
 )
 from shunter.planning.constraints import parse_constraint
+from shunter.planning.policies import Catalogue
 from shunter.ports.clock import Clock
 from shunter.ports.gateway import (
     Caller,
@@ -68,6 +74,8 @@ class LocalGateway:
         is_simulated: bool,
         on_down: Callable[[bool], None],
         on_heartbeat: Callable[[float | None], None],
+        aside: Aside = at_once,
+        catalogue: Catalogue | None = None,
     ) -> None:
         self._engine, self._store, self._workers, self._clock, self._tokens = engine, store, workers, clock, tokens
         self._identity, self._is_simulated = identity, is_simulated
@@ -75,6 +83,8 @@ class LocalGateway:
         self._started_at = clock.now()
         self._manifests = JobReader(parse_constraint)
         self._runs = Runs(engine, store)
+        self._policies = Policies(engine, catalogue or Catalogue())
+        self._dry_runs = DryRuns(engine, clock, aside)
         self._following = Following(engine, store, workers, self._runs)
 
     def authenticate(self, token: str) -> Caller | None:
@@ -112,9 +122,28 @@ class LocalGateway:
         if isinstance(run, Job):
             await self._engine.stop_tasks(run.id, index, now, f"stopped by {caller.user}")
 
-    async def why(self, caller: Caller, job: JobReference) -> WhyView:
+    async def why(self, caller: Caller, job: JobReference, index: int | None = None) -> WhyView:
         run = await self._runs.find(job)
-        return why(self._engine.state, run) if isinstance(run, Job) else _why_ended(run)
+        task = None if index is None else await self._runs.task(run, index)
+        if task is not None and task.state not in ("waiting", "queued"):
+            return why_task(task)
+        if not isinstance(run, Job):
+            return _why_ended(run)
+        found = why(self._engine.state, run, int(self._clock.now() * 1000))
+        if found.reasons:
+            found.suggestions = await self._dry_runs.try_out(suggest, run.id)
+        return found
+
+    async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:
+        specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
+        return await self._dry_runs.try_out(plan, specs, caller.user)
+
+    async def policies(self, caller: Caller) -> PolicyPage:
+        await self._engine.committed()
+        return self._policies.page()
+
+    async def use_policy(self, caller: Caller, name: str) -> PolicyPage:
+        return await self._policies.use(name)
 
     async def follow(self, caller: Caller, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
         return self._following.job(await self._runs.find(job), mode)

@@ -152,12 +152,87 @@ class ReasonView(msgspec.Struct, kw_only=True):
     examples: list[str] = []
 
 
+class SuggestionView(msgspec.Struct, kw_only=True):
+    """One change that would start the job now; the planner was asked. `field` is that of the manifest, or of the thing
+    outside it that would have to change (`node.NAME.cordoned`, `queue.NAME.running_max`)."""
+
+    field: str
+    before: Any
+    after: Any  # null: without it
+    text: str
+    nodes: int = 0  # on which a task would fit then
+    starts: int = 0  # tasks that would start at once
+    preempts: int = 0  # tasks of others that would have to end first
+
+
+class StartView(msgspec.Struct, kw_only=True):
+    """When the next task is expected to start; no time means that nobody can say. `basis` tells what it rests on."""
+
+    at: str | None
+    basis: str
+
+
 class WhyView(msgspec.Struct, kw_only=True):
     name: str
     state: str
     sentence: str
     counts: dict[str, int]
     reasons: list[ReasonView] = []
+    suggestions: list[SuggestionView] = []  # the smallest change first
+    start: StartView | None = None
+
+
+class PlannedPlacementView(msgspec.Struct, kw_only=True):
+    node: str
+    count: int
+    group: str = "main"
+
+
+class PlannedJobView(msgspec.Struct, kw_only=True):
+    """What would become of one job of a plan."""
+
+    name: str
+    namespace: str
+    verdict: str  # starts | waits | unchanged | kept
+    sentence: str
+    count: int
+    starts: int
+    waits: int
+    placements: list[PlannedPlacementView] = []
+    reasons: list[ReasonView] = []
+
+
+class PlannedPreemptionView(msgspec.Struct, kw_only=True):
+    name: str  # the job whose tasks would end
+    namespace: str
+    node: str
+    count: int
+
+
+class PlanView(msgspec.Struct, kw_only=True):
+    """What submitting these jobs would do now. Nothing was done."""
+
+    starts: bool  # everything would start
+    sentence: str
+    state_version: int
+    policy: str
+    jobs: list[PlannedJobView]
+    preemptions: list[PlannedPreemptionView] = []
+
+
+class PolicyView(msgspec.Struct, kw_only=True):
+    name: str
+    kind: str  # policy | score | filter
+    source: str  # built in, or the package that brings it
+    active: bool
+    error: str | None = None  # why it cannot be used, or what went wrong when it was used last
+    failures: int = 0
+
+
+class PolicyPage(msgspec.Struct):
+    items: list[PolicyView]
+    next: str | None
+    total: int
 
 
 class ClusterInfo(msgspec.Struct, kw_only=True):

@@ -48,6 +48,18 @@ class Planner:
         self._ledger = Ledger(stages.score.keep)
         self._prices = PriceBook(stages.filters, stages.score)
 
+    @property
+    def is_built_in(self) -> bool:
+        """Whether all of its stages are ours, and need no guard."""
+        ours = SCORES.get(self._stages.score.name)
+        return ours is self._stages.score and self._stages.filters == FILTERS
+
+    def fork(self) -> Planner:
+        """One that would decide alike from here on."""
+        twin = Planner(self._stages)
+        twin._ledger.cursor = self._ledger.cursor
+        return twin
+
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
         """Place the most urgent classes first, `budget` tasks at most."""
         decision = Decision(based_on=view.version)

@@ -20,6 +20,8 @@ from shunter.model.views import (
     NodePage,
     NodeStatsView,
     NodeView,
+    PlanView,
+    PolicyPage,
     SubmittedJob,
     TaskPage,
     TaskView,
@@ -150,7 +152,22 @@ class Gateway(Protocol):
         returns."""
         ...
 
-    async def why(self, caller: Caller, job: JobReference) -> WhyView: ...
+    async def why(self, caller: Caller, job: JobReference, index: int | None = None) -> WhyView:
+        """Why a job, or one of its tasks, is where it is. For what waits also which single changes would start it, and
+        when it may start."""
+        ...
+
+    async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:
+        """What submitting these manifests would do now, without doing it. Raises what the submit would."""
+        ...
+
+    async def policies(self, caller: Caller) -> PolicyPage:
+        """All policies and filters with their source, and which of them decide. In one page."""
+        ...
+
+    async def use_policy(self, caller: Caller, name: str) -> PolicyPage:
+        """Let another policy decide, from the next round on and after a restart too. Raises Invalid."""
+        ...
 
     async def nodes(self, caller: Caller, limit: int, after: str | None) -> NodePage:
         """By name."""

@@ -18,6 +18,8 @@ from shunter.model.views import (
     JobView,
     NodeStatsView,
     NodeView,
+    PlanView,
+    PolicyView,
     SubmittedJob,
     TaskView,
     WhyView,
@@ -109,9 +111,21 @@ class Client:
         async for view in self._transport.stream(calls.runs(self._core, name, limit)):
             yield Job(self, view)
 
-    async def why(self, name: str) -> WhyView:
-        """Why a job is in the state it is in."""
-        return await self._perform(calls.why(self._core, name))
+    async def why(self, name: str, index: int | None = None) -> WhyView:
+        """Why a job, or one of its tasks, is in the state it is in; what would start it, and when it may start."""
+        return await self._perform(calls.why(self._core, name, None, index))
+
+    async def plan(self, manifests: Source | Iterable[Manifest]) -> PlanView:
+        """What submitting these manifests would do now, without doing it."""
+        return await self._perform(calls.plan(self._core, manifests))
+
+    async def policies(self) -> list[PolicyView]:
+        """All policies and filters, with their source and which of them decide."""
+        return await self._perform(calls.policies(self._core))
+
+    async def use_policy(self, name: str) -> list[PolicyView]:
+        """Let another policy decide, from now on and after a restart too."""
+        return await self._perform(calls.use_policy(self._core, name))
 
     async def nodes(self) -> list[NodeView]:
         return [node async for node in self._transport.stream(calls.nodes(self._core))]
@@ -217,8 +231,9 @@ class Job:
             calls.attempts(self._client._core, self._reference, self.view.namespace, index)
         )
 
-    async def why(self) -> WhyView:
-        return await self._client._perform(calls.why(self._client._core, self._reference, self.view.namespace))
+    async def why(self, index: int | None = None) -> WhyView:
+        """Why the job, or one of its tasks, is in the state it is in."""
+        return await self._client._perform(calls.why(self._client._core, self._reference, self.view.namespace, index))
 
     @overload
     def logs(

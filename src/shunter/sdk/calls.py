@@ -18,6 +18,9 @@ from shunter.model.views import (
     NodePage,
     NodeStatsView,
     NodeView,
+    PlanView,
+    PolicyPage,
+    PolicyView,
     SubmittedJob,
     TaskPage,
     TaskView,
@@ -88,8 +91,23 @@ def attempts(core: Core, reference: str, namespace: str | None, index: int) -> C
     return page.items
 
 
-def why(core: Core, reference: str, namespace: str | None = None) -> Conversation[WhyView]:
-    return core.ask(requests.why(reference, namespace or core.namespace), WhyView)
+def why(core: Core, reference: str, namespace: str | None = None, index: int | None = None) -> Conversation[WhyView]:
+    return core.ask(requests.why(reference, namespace or core.namespace, index), WhyView)
+
+
+def plan(core: Core, sources: Source | Iterable[Manifest]) -> Conversation[PlanView]:
+    manifests = read_manifests(sources) if isinstance(sources, Mapping | str | Path) else list(sources)
+    return core.ask(requests.plan(list(manifests), core.namespace), PlanView)
+
+
+def policies(core: Core) -> Conversation[list[PolicyView]]:
+    page = yield from core.ask(requests.policies(), PolicyPage)
+    return page.items
+
+
+def use_policy(core: Core, name: str) -> Conversation[list[PolicyView]]:
+    page = yield from core.ask(requests.use_policy(name), PolicyPage)
+    return page.items
 
 
 def nodes(core: Core) -> Conversation[int]:

@@ -18,6 +18,8 @@ from shunter.model.views import (
     JobView,
     NodeStatsView,
     NodeView,
+    PlanView,
+    PolicyView,
     SubmittedJob,
     TaskView,
     WhyView,
@@ -109,9 +111,21 @@ class Client:
         for view in self._transport.stream(calls.runs(self._core, name, limit)):
             yield Job(self, view)
 
-    def why(self, name: str) -> WhyView:
-        """Why a job is in the state it is in."""
-        return self._perform(calls.why(self._core, name))
+    def why(self, name: str, index: int | None = None) -> WhyView:
+        """Why a job, or one of its tasks, is in the state it is in; what would start it, and when it may start."""
+        return self._perform(calls.why(self._core, name, None, index))
+
+    def plan(self, manifests: Source | Iterable[Manifest]) -> PlanView:
+        """What submitting these manifests would do now, without doing it."""
+        return self._perform(calls.plan(self._core, manifests))
+
+    def policies(self) -> list[PolicyView]:
+        """All policies and filters, with their source and which of them decide."""
+        return self._perform(calls.policies(self._core))
+
+    def use_policy(self, name: str) -> list[PolicyView]:
+        """Let another policy decide, from now on and after a restart too."""
+        return self._perform(calls.use_policy(self._core, name))
 
     def nodes(self) -> list[NodeView]:
         return list(self._transport.stream(calls.nodes(self._core)))
@@ -215,8 +229,9 @@ class Job:
     def attempts(self, index: int = 0) -> list[AttemptView]:
         return self._client._perform(calls.attempts(self._client._core, self._reference, self.view.namespace, index))
 
-    def why(self) -> WhyView:
-        return self._client._perform(calls.why(self._client._core, self._reference, self.view.namespace))
+    def why(self, index: int | None = None) -> WhyView:
+        """Why the job, or one of its tasks, is in the state it is in."""
+        return self._client._perform(calls.why(self._client._core, self._reference, self.view.namespace, index))
 
     @overload
     def logs(

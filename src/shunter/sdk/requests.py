@@ -82,8 +82,22 @@ def logs(reference: str, namespace: str, index: int, query: Query) -> Request:
     return Request("GET", _job_path(reference, f"/tasks/{index}/logs", namespace, query))
 
 
-def why(reference: str, namespace: str) -> Request:
-    return Request("GET", _job_path(reference, "/why", namespace))
+def why(reference: str, namespace: str, index: int | None = None) -> Request:
+    below = "/why" if index is None else f"/tasks/{index}/why"
+    return Request("GET", _job_path(reference, below, namespace))
+
+
+def plan(manifests: list[Mapping[str, Any]], namespace: str) -> Request:
+    body = msgspec.json.encode({"items": manifests})
+    return Request("POST", _path("/plan", [("namespace", namespace)]), (JSON,), body)
+
+
+def policies() -> Request:
+    return Request("GET", "/policies")
+
+
+def use_policy(name: str) -> Request:
+    return Request("PUT", "/policies/active", (JSON,), msgspec.json.encode({"name": name}))
 
 
 def runs(reference: str, namespace: str, limit: int, after: str | None) -> Request:

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from shunter.model.errors import Conflict, NotFound, ShunterError
+from shunter.model.errors import Conflict, Invalid, NotFound, Problem, ShunterError
 from shunter.model.jobs import JobSpec
 from shunter.model.manifests import JobReader, check_labels
 from shunter.model.views import (
@@ -28,6 +28,10 @@ from shunter.model.views import (
     NodePage,
     NodeStatsView,
     NodeView,
+    PlannedJobView,
+    PlanView,
+    PolicyPage,
+    PolicyView,
     ProgressView,
     SubmittedJob,
     TaskPage,
@@ -72,6 +76,7 @@ class FakeGateway:
         self.stopped: list[tuple[JobReference, int | None, bool]] = []
         self.went_down: list[bool] = []
         self.heartbeat_s = 1.0
+        self.policy = "e-pvm"
         self.failure: ShunterError | Exception | None = None  # raised by every call
         self.is_eager = False  # jobs end as soon as they are followed, streams when there is nothing more
         self.streams_open = 0
@@ -205,10 +210,35 @@ class FakeGateway:
 
         return self._noted(lines)
 
-    async def why(self, caller: Caller, job: JobReference) -> WhyView:
+    async def why(self, caller: Caller, job: JobReference, index: int | None = None) -> WhyView:
+        self._enter(job)
+        view = self._find(job).view
+        sentence = "it waits for the test" if index is None else f"task {index} waits for the test"
+        return WhyView(name=view.name, state=view.state, sentence=sentence, counts=view.counts)
+
+    async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:
         self._enter()
-        found = self._find(job).view
-        return WhyView(name=found.name, state=found.state, sentence="it waits for the test", counts=found.counts)
+        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self._make_name)
+        jobs = [
+            PlannedJobView(
+                name=spec.name, namespace=spec.namespace, verdict="starts", sentence="it would start", count=spec.count,
+                starts=spec.count, waits=0,
+            )
+            for spec in specs
+        ]  # fmt: skip
+        return PlanView(starts=True, sentence="all start", state_version=7, policy=self.policy, jobs=jobs)
+
+    async def policies(self, caller: Caller) -> PolicyPage:
+        self._enter()
+        known = ("e-pvm", "bin-pack")
+        items = [PolicyView(name=name, kind="score", source="built in", active=name == self.policy) for name in known]
+        return PolicyPage(items, None, len(items))
+
+    async def use_policy(self, caller: Caller, name: str) -> PolicyPage:
+        if name not in ("e-pvm", "bin-pack"):
+            raise Invalid([Problem("policy", "unknown policy", name)])
+        self.policy = name
+        return await self.policies(caller)
 
     async def nodes(self, caller: Caller, limit: int, after: str | None) -> NodePage:
         self._enter((limit, after))

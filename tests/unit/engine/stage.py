@@ -93,8 +93,11 @@ class Stage:
         for _ in range(50):
             await asyncio.sleep(0)
 
-    async def join(self, name: str = "n1", cpu: int = 2, boot: str = "b1", **capacity: int) -> int:
-        hello = Hello(protocol=1, name=name, boot=boot, capacity={"cpu": cpu * 1000, "memory": 2**30, **capacity})
+    async def join(
+        self, name: str = "n1", cpu: int = 2, boot: str = "b1", datacenter: str = "", **capacity: int
+    ) -> int:
+        amounts = {"cpu": cpu * 1000, "memory": 2**30, **capacity}
+        hello = Hello(protocol=1, name=name, boot=boot, capacity=amounts, datacenter=datacenter)
         welcome = await self.engine.hello(hello)
         assert isinstance(welcome, Welcome)
         self._seq[welcome.node] = 1

@@ -1,0 +1,59 @@
+"""Handlers for what would happen (plans) and for who decides it (policies)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+
+from shunter.api.cluster import SMALL_SIZE_MAX
+from shunter.api.exchange import Exchange, decode_json
+from shunter.api.jobs import BULK_SIZE_MAX, JSON_TYPES, MANIFEST_SIZE_MAX, YAML_TYPES
+from shunter.api.routing import Context
+from shunter.model.documents import parse_documents
+from shunter.model.errors import Invalid, Problem
+from shunter.model.problems import shown
+from shunter.model.views import PlanView, PolicyPage
+
+PLAN_JOBS_MAX = 1_000
+
+
+class PolicyChoice(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+
+
+_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_choice_decoder = msgspec.json.Decoder(PolicyChoice)
+
+
+async def plan_jobs(context: Context, exchange: Exchange) -> PlanView:
+    documents = await _read_manifests(exchange)
+    if not 1 <= len(documents) <= PLAN_JOBS_MAX:
+        fault = f"must have 1 to {PLAN_JOBS_MAX:,} items"
+        raise Invalid([Problem("body.items", fault, shown(documents), "plan in several requests")])
+    return await context.gateway.plan(exchange.caller, documents, namespace=exchange.query["namespace"])
+
+
+async def list_policies(context: Context, exchange: Exchange) -> PolicyPage:
+    return await context.gateway.policies(exchange.caller)
+
+
+async def use_policy(context: Context, exchange: Exchange) -> PolicyPage:
+    choice = await exchange.read_json(_choice_decoder, SMALL_SIZE_MAX)
+    return await context.gateway.use_policy(exchange.caller, choice.name)
+
+
+async def _read_manifests(exchange: Exchange) -> list[object]:
+    """One manifest or `{"items": [...]}` as JSON, or one or several documents of YAML."""
+    content_type = (exchange.header(b"content-type") or "").partition(";")[0].strip().lower()
+    if content_type in JSON_TYPES:
+        document = decode_json(await exchange.read_body(BULK_SIZE_MAX), _document_decoder)
+        if isinstance(document, dict) and isinstance(document.get("items"), list) and len(document) == 1:
+            return list(document["items"])
+        return [document]
+    if content_type not in YAML_TYPES:
+        fault = "must be application/json or application/yaml"
+        raise Invalid([Problem("header.content-type", fault, shown(content_type))])
+    body = await exchange.read_body(MANIFEST_SIZE_MAX)
+    return list(await asyncio.to_thread(parse_documents, body))

@@ -1,0 +1,88 @@
+"""The policy in use, guarded: one that fails costs no round. The engine calls it as it would call any policy.
+
+A plugin's policy may raise or answer nonsense. Then the built-in default decides that round, and the error is kept for
+whoever lists the policies. Placements themselves are checked one by one when they are applied, whoever decided them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shunter.log import Log
+from shunter.planning.planner import POLICY_DEFAULT, Planner, build_policy
+from shunter.planning.policies import fork_policy
+from shunter.planning.view import ClusterView, Decision, Placement, Policy
+
+log = Log(__name__)
+
+
+class Nonsense(Exception):
+    """What a policy answered cannot be meant."""
+
+
+class Brain:
+    """`policy` decides; `trouble` says what was wrong with it last, or nothing; `failures` counts how often."""
+
+    fast = True
+
+    def __init__(self, policy: Policy, make_fallback: Callable[[], Policy] | None = None) -> None:
+        self._make_fallback = make_fallback or (lambda: build_policy(POLICY_DEFAULT))
+        self._fallback: Policy | None = None
+        self.use(policy)
+
+    def use(self, policy: Policy) -> None:
+        """From the next round on."""
+        self.policy, self.name = policy, policy.name
+        self.trouble = ""
+        self.failures = 0
+
+    def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
+        if isinstance(self.policy, Planner) and self.policy.is_built_in:
+            return self.policy.decide(view, now, budget)
+        try:
+            decision = self.policy.decide(view, now, budget)
+            check_decision(decision, view)
+            return decision
+        except Exception as error:  # a stranger's code
+            self._complain(error)
+        if self._fallback is None:
+            self._fallback = self._make_fallback()
+        return self._fallback.decide(view, now, budget)
+
+    def fork(self) -> Brain:
+        twin = Brain(fork_policy(self.policy), self._make_fallback)
+        twin.failures = -1  # whatever a copy does is not told
+        return twin
+
+    def _complain(self, error: Exception) -> None:
+        trouble = f"{type(error).__name__}: {error}"
+        if self.failures >= 0:
+            self.failures += 1
+            if trouble != self.trouble:  # once, not every round
+                log.error("policy.failed", policy=self.name, error=trouble)
+        self.trouble = trouble
+
+
+def check_decision(decision: Decision, view: ClusterView) -> None:
+    """Raises Nonsense unless every item names tasks and nodes that exist."""
+    if not isinstance(decision, Decision):
+        raise Nonsense(f"decide answered {decision!r}, not a Decision")
+    known = {queued.task_class.id for queued in view.queued}
+    for placement in decision.placements:
+        _check_placement(placement, known, view.nodes.count)
+
+
+def _check_placement(placement: Placement, known: set[int], count: int) -> None:
+    if not isinstance(placement, Placement) or placement.class_id not in known:
+        raise Nonsense(f"{placement!r} is not a Placement of a class that waits")
+    rows, counts = np.asarray(placement.nodes), np.asarray(placement.counts)
+    if rows.ndim != 1 or rows.shape != counts.shape or not np.issubdtype(rows.dtype, np.integer):
+        raise Nonsense("nodes and counts of a Placement must be arrays of whole numbers of the same length")
+    if not np.issubdtype(counts.dtype, np.integer) or (counts < 1).any():
+        raise Nonsense("counts of a Placement must be whole numbers above 0")
+    if ((rows < 1) | (rows >= count)).any():
+        raise Nonsense(f"a Placement names a row that is no node; rows are 1 to {count - 1}")
+    if np.unique(rows).size != rows.size:
+        raise Nonsense("a Placement names a row twice")

@@ -1,0 +1,155 @@
+"""What would happen: dry runs of submits, on copies of the cluster. Called by the gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from shunter.engine.dry_run import DryRun, Material, take_material
+from shunter.engine.engine import Engine
+from shunter.engine.records import Job
+from shunter.gateway.reasons import reasons_of, wait_sentence
+from shunter.model.errors import Busy
+from shunter.model.jobs import JobSpec
+from shunter.model.views import PlannedJobView, PlannedPlacementView, PlannedPreemptionView, PlanView
+from shunter.ports.clock import Clock
+
+WAITING_MAX = 16  # dry runs that wait for the one that runs; each holds a copy of the cluster in memory
+T = TypeVar("T")
+
+
+class Aside(Protocol):
+    """Runs a function without keeping the engine from its rounds: in a thread, or in tests at once."""
+
+    def __call__(self, function: Callable[..., T], /, *arguments: object) -> Awaitable[T]: ...
+
+
+async def at_once(function: Callable[..., T], /, *arguments: object) -> T:
+    return function(*arguments)
+
+
+class DryRuns:
+    """One at a time, and few that wait."""
+
+    def __init__(self, engine: Engine, clock: Clock, aside: Aside = at_once) -> None:
+        self._engine, self._clock, self._aside = engine, clock, aside
+        self._turn = asyncio.Lock()
+        self._waiting = 0
+
+    async def try_out(self, function: Callable[..., T], *arguments: object) -> T:
+        """Call `function(material, *arguments)` aside, with the committed state as it is when its turn has come."""
+        if self._waiting >= WAITING_MAX:
+            raise Busy(f"{self._waiting} plans and explanations are being worked out already")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                await self._engine.committed()
+                engine, now_ms = self._engine, int(self._clock.now() * 1000)
+                material = take_material(engine.state, engine.policy, engine.settings, now_ms)
+                return await self._aside(function, material, *arguments)
+        finally:
+            self._waiting -= 1
+
+
+def plan(material: Material, specs: list[JobSpec], user: str) -> PlanView:
+    """What submitting these jobs would do now. Raises what the submit would."""
+    trial = DryRun(material)
+    submitted = trial.submit(specs, user)
+    trial.place()
+    jobs = []
+    for spec, result in zip(specs, submitted, strict=True):
+        job = trial.state.jobs.get(result.job_id)
+        if job is None:
+            jobs.append(_kept(spec))
+        elif not result.created:
+            jobs.append(_unchanged(job))
+        else:
+            jobs.append(_planned(trial, job, material.now_ms))
+    waits = [job for job in jobs if job.waits]
+    preemptions = _preemptions(trial)
+    return PlanView(
+        starts=not waits,
+        sentence=_sentence(jobs, waits, preemptions),
+        state_version=material.snapshot.version,
+        policy=material.policy.name,
+        jobs=jobs,
+        preemptions=preemptions,
+    )
+
+
+def _planned(trial: DryRun, job: Job, now_ms: int) -> PlannedJobView:
+    names = trial.state.nodes.view.names
+    placements = [
+        PlannedPlacementView(node=names[node], count=count, group=_group_name(job, group))
+        for (job_id, group, node), count in trial.placed.items()
+        if job_id == job.id
+    ]
+    placements.sort(key=lambda placement: (placement.group, placement.node))
+    count = sum(group.count for group in job.groups)
+    starts = sum(placement.count for placement in placements)
+    waits = count - starts
+    where = len({placement.node for placement in placements})
+    started = f"{_tasks(starts)} on {where} node{'s' if where != 1 else ''}" if starts else ""
+    return PlannedJobView(
+        name=job.name,
+        namespace=job.namespace,
+        verdict="waits" if waits else "starts",
+        sentence=wait_sentence(trial.state, job, now_ms) if waits else f"{started} would start.",
+        count=count,
+        starts=starts,
+        waits=waits,
+        placements=placements,
+        reasons=reasons_of(trial.state, job) if waits else [],
+    )
+
+
+def _unchanged(job: Job) -> PlannedJobView:
+    count = sum(group.count for group in job.groups)
+    sentence = f"it is there already, unchanged ({job.state.word})."
+    return PlannedJobView(
+        name=job.name, namespace=job.namespace, verdict="unchanged", sentence=sentence, count=count, starts=0, waits=0
+    )
+
+
+def _kept(spec: JobSpec) -> PlannedJobView:
+    how = "by its schedule" if spec.options.schedule else "when it is dispatched"
+    return PlannedJobView(
+        name=spec.name, namespace=spec.namespace, verdict="kept", sentence=f"it would be kept, and run {how}.",
+        count=spec.count, starts=0, waits=0,
+    )  # fmt: skip
+
+
+def _group_name(job: Job, number: int) -> str:
+    return next((group.spec.name for group in job.groups if group.number == number), "")
+
+
+def _preemptions(trial: DryRun) -> list[PlannedPreemptionView]:
+    state = trial.state
+    return [
+        PlannedPreemptionView(
+            name=state.jobs[job_id].name,
+            namespace=state.jobs[job_id].namespace,
+            node=state.nodes.view.names[node],
+            count=count,
+        )
+        for (job_id, node), count in trial.preempted.items()
+    ]
+
+
+def _sentence(jobs: list[PlannedJobView], waits: list[PlannedJobView], preemptions: list[PlannedPreemptionView]) -> str:
+    started = sum(job.starts for job in jobs)
+    if waits:
+        whole = sum(job.count for job in jobs)
+        sentence = f"{started} of {_tasks(whole)} would start now, {sum(job.waits for job in waits)} would wait"
+    elif started:
+        sentence = f"everything would start now: {_tasks(started)}"
+    else:
+        sentence = "nothing would change now"
+    if preemptions:
+        sentence += f"; {_tasks(sum(each.count for each in preemptions))} of others would have to end first"
+    return sentence + "."
+
+
+def _tasks(count: int) -> str:
+    return f"{count:,} task{'s' if count != 1 else ''}"

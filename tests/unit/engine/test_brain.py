@@ -1,0 +1,101 @@
+"""A policy that fails, or answers nonsense, costs no round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shunter.engine.brain import Brain, Nonsense, check_decision
+from shunter.planning.planner import build_policy
+from shunter.planning.view import ClusterView, Decision, Placement, Queued, TaskClass
+from tests.unit.engine.stage import Stage, play, spec
+from tests.unit.planning.clusters import Cluster
+
+
+class Strange:
+    """A stranger's policy that does as the test says."""
+
+    name = "strange"
+    fast = True
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def decide(self, view: ClusterView, _now: float, _budget: int) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer(view) if callable(self.answer) else self.answer
+
+
+def on_row(row: int, count: int = 1, class_id: int | None = None) -> Any:
+    def answer(view: ClusterView) -> Decision:
+        id = view.queued[0].task_class.id if class_id is None else class_id
+        return Decision(view.version, [Placement(id, np.array([row]), np.array([count]))])
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [ValueError("boom"), None, "e-pvm", Decision(1, ["here"]), on_row(99), on_row(0), on_row(-1), on_row(1, 0)],  # type: ignore[list-item]
+    ids=["raises", "none", "text", "no placements", "no such row", "row of no node", "negative row", "no tasks"],
+)
+def test_a_policy_that_fails_is_told_and_the_default_decides(answer: Any) -> None:
+    async def scene(stage: Stage) -> None:
+        stage.engine.policy = Strange(answer)
+        await stage.join("n1", cpu=2)
+        await stage.submit(spec("job", 2))
+        assert [node for node, _ in stage.orders()] == [1]
+        assert stage.engine.brain.failures > 0
+        assert stage.engine.brain.trouble.partition(":")[0] in ("ValueError", "Nonsense")
+        assert stage.engine.policy.name == "strange"
+
+    play(scene)
+
+
+def test_more_than_fits_is_cut_to_what_fits() -> None:
+    """Placements are checked one by one, whoever decided them."""
+
+    async def scene(stage: Stage) -> None:
+        stage.engine.policy = Strange(on_row(1, 50))
+        await stage.join("n1", cpu=2)
+        [job] = await stage.submit(spec("job", 5))
+        assert stage.counts(job.job_id) == {"assigned": 2, "queued": 3}
+        assert stage.engine.brain.failures == 0
+
+    play(scene)
+
+
+def test_a_policy_can_be_changed_between_rounds_and_begins_without_blame() -> None:
+    async def scene(stage: Stage) -> None:
+        stage.engine.policy = Strange(ValueError("boom"))
+        await stage.join("n1", cpu=2)
+        await stage.submit(spec("job"))
+        assert stage.engine.brain.trouble == "ValueError: boom"
+        stage.engine.policy = build_policy("spread")
+        assert (stage.engine.policy.name, stage.engine.brain.trouble, stage.engine.brain.failures) == ("spread", "", 0)
+
+    play(scene)
+
+
+def test_a_copy_of_a_failing_policy_blames_nobody() -> None:
+    brain = Brain(Strange(ValueError("boom")))
+    cluster = Cluster()
+    cluster.add({"cpu": 1000})
+    view = ClusterView(1, cluster.nodes, [Queued(TaskClass(1, {"cpu": 1000}, "default", "anna", 50), 1, 1)])
+    assert brain.fork().decide(view, 0.0, 10).placements
+    assert (brain.trouble, brain.failures) == ("", 0)
+
+
+def test_a_row_must_not_be_named_twice() -> None:
+    cluster = Cluster()
+    cluster.add({"cpu": 1000})
+    view = ClusterView(1, cluster.nodes, [Queued(TaskClass(1, {}, "default", "anna", 50), 5, 1)])
+    with pytest.raises(Nonsense, match="twice"):
+        check_decision(Decision(1, [Placement(1, np.array([1, 1]), np.array([1, 1]))]), view)
+    with pytest.raises(Nonsense, match="class that waits"):
+        check_decision(Decision(1, [Placement(2, np.array([1]), np.array([1]))]), view)
+    with pytest.raises(Nonsense, match="whole numbers"):
+        check_decision(Decision(1, [Placement(1, np.array([1.0]), np.array([1]))]), view)

@@ -1,0 +1,152 @@
+"""What `why` suggests does start the job: every suggestion is applied to the manifest and submitted in its place."""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shunter.model.views import SuggestionView
+from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
+
+
+def applied(spec: dict[str, Any], suggestion: SuggestionView) -> dict[str, Any]:
+    """The manifest's spec with one suggestion carried out, as a person would with an editor."""
+    changed: Any = copy.deepcopy(spec)
+    place: Any = {"spec": changed}
+    steps = re.findall(r"[^.\[\]]+", suggestion.field)
+    for step in steps[:-1]:
+        place = place[int(step)] if step.isdigit() else place.setdefault(step, {})
+    last = int(steps[-1]) if steps[-1].isdigit() else steps[-1]
+    if suggestion.after is None:
+        del place[last]
+    else:
+        place[last] = suggestion.after
+    return dict(changed)
+
+
+async def suggestions(stage: GatewayStage, name: str = "job") -> dict[str, SuggestionView]:
+    return {each.field: each for each in (await stage.gateway.why(ANNA, reference(name))).suggestions}
+
+
+def test_less_memory_is_suggested_where_less_would_do() -> None:
+    """R-16: from what, to what, and how many nodes would fit then."""
+
+    async def scene(stage: GatewayStage) -> None:
+        for number, gigabytes in enumerate((48, 48, 16)):
+            await stage.join(f"n{number}", memory=gigabytes * 2**30)
+        await stage.run("job", resources={"memory": "64Gi"})
+        found = await stage.gateway.why(ANNA, reference("job"))
+        [suggestion] = found.suggestions
+        assert suggestion.text == "memory 64Gi → 48Gi fits 2 nodes"
+        assert (suggestion.field, suggestion.before, suggestion.after) == ("spec.resources.memory", "64Gi", "48Gi")
+        assert (suggestion.nodes, suggestion.starts) == (2, 1)
+
+    play(scene)
+
+
+def test_a_constraint_or_a_datacenter_in_the_way_is_named() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1")
+        await stage.gateway.label_node(ANNA, "n1", {"disk": "hdd"})
+        wanted = "node.labels.disk == 'ssd'"
+        await stage.run("job", constraints=["node.labels.disk != ''", wanted])
+        await stage.run("far", datacenters=["berlin"])
+        found = await suggestions(stage)
+        assert set(found) == {"spec.constraints[1]"}
+        assert (found["spec.constraints[1]"].before, found["spec.constraints[1]"].after) == (wanted, None)
+
+    play(scene)
+
+
+def test_nothing_is_suggested_where_no_single_change_helps() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.run("job")
+        found = await stage.gateway.why(ANNA, reference("job"))
+        assert found.suggestions == []
+        await stage.join("n1", cpu=1)
+        await stage.run("large", resources={"cpu": 90, "memory": "900Gi"})
+        assert await suggestions(stage, "large") == {}
+
+    play(scene)
+
+
+def test_the_smallest_change_comes_first() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=4, memory=8 * 2**30, gpu=1)
+        await stage.join("n2", cpu=8, memory=8 * 2**30)
+        await stage.run("job", resources={"cpu": 5, "memory": "1Gi", "gpu": 1})
+        found = (await stage.gateway.why(ANNA, reference("job"))).suggestions
+        assert [(each.field, each.after) for each in found] == [
+            ("spec.resources.cpu", "4"),
+            ("spec.resources.gpu", None),
+        ]
+
+    play(scene)
+
+
+def test_only_what_waits_is_suggested_for_a_job_that_runs_in_part() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=3, memory=2**30)
+        await stage.run("job", count=2, resources={"cpu": 2})
+        found = await suggestions(stage)
+        assert (found["spec.resources.cpu"].after, found["spec.resources.cpu"].starts) == ("1", 1)
+
+    play(scene)
+
+
+NODES = st.lists(
+    st.tuples(st.integers(1, 8), st.integers(1, 8), st.sampled_from(["ssd", "hdd"]), st.sampled_from(["a", "b"])),
+    min_size=1, max_size=4,
+)  # fmt: skip
+SPECS = st.fixed_dictionaries(
+    {
+        "count": st.integers(1, 4),
+        "priority": st.sampled_from([10, 50, 90]),
+        "resources": st.fixed_dictionaries(
+            {"cpu": st.sampled_from(["500m", "1", "2", "7"])},
+            optional={"memory": st.sampled_from(["512Mi", "3Gi", "9Gi"]), "gpu": st.just(1)},
+        ),
+    },
+    optional={
+        "constraints": st.sampled_from([["node.labels.disk == 'ssd'"], ["node.labels.rack == '1'"]]),
+        "datacenters": st.sampled_from([["a"], ["c"], ["a", "b"]]),
+    },
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(nodes=NODES, others=st.lists(SPECS, max_size=4), spec=SPECS)
+def test_every_suggestion_starts_the_job(nodes: list[Any], others: list[Any], spec: dict[str, Any]) -> None:
+    """R-16: whatever the cluster looks like, and whatever else waits."""
+
+    async def furnish(stage: GatewayStage) -> None:
+        for number, (cpu, memory, disk, datacenter) in enumerate(nodes):
+            await stage.join(f"n{number}", cpu=cpu, memory=memory * 2**30, datacenter=datacenter)
+            await stage.gateway.label_node(ANNA, f"n{number}", {"disk": disk})
+        for number, other in enumerate(others):
+            await stage.run(f"other-{number}", **other)
+        await stage.run("job", **spec)
+
+    found: list[SuggestionView] = []
+
+    async def ask(stage: GatewayStage) -> None:
+        await furnish(stage)
+        found.extend((await stage.gateway.why(ANNA, reference("job"))).suggestions)
+
+    play(ask)
+    for suggestion in found:
+
+        async def carry_out(stage: GatewayStage, suggestion: SuggestionView = suggestion) -> None:
+            await furnish(stage)
+            before = {order.job for _, order in stage.orders()}
+            await stage.gateway.stop(ANNA, reference("job"), None, now=True)
+            await stage.settle()
+            submitted = await stage.run("changed", **applied(spec, suggestion))
+            assert submitted.id not in before
+            assert submitted.id in {order.job for _, order in stage.orders()}, suggestion
+
+        play(carry_out)

@@ -1,0 +1,128 @@
+"""Which policies there are: ours, and what plugins bring; broken ones are told and keep nobody from working."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from shunter.model.errors import Invalid
+from shunter.planning.candidates import FILTERS, Filter, Refusal
+from shunter.planning.ledger import Ledger, Rows
+from shunter.planning.planner import POLICIES
+from shunter.planning.policies import BUILT_IN, Brought, Catalogue, fork_policy
+from shunter.planning.scores import SCORES
+from shunter.planning.view import BoolArray, ClusterView, Decision, IntArray, Policy, Queued, TaskClass
+from tests.unit.planning.clusters import Cluster
+
+
+class Lazy:
+    """Decides nothing."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
+        self.asked += 1
+        return Decision(view.version)
+
+
+class Broken:
+    def __init__(self) -> None:
+        raise RuntimeError("no licence")
+
+    def decide(self, view: ClusterView, now: float, budget: int) -> Decision: ...  # type: ignore[empty-body]
+
+
+def odd_rows(_: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray:
+    odd: BoolArray = ledger.number[rows] % 2 == 1
+    return odd
+
+
+def why_even(_: TaskClass, __: Ledger, rows: IntArray) -> Iterator[Refusal]:
+    yield "an even row", rows
+
+
+ODD = Filter("odd", odd_rows, why_even)
+
+
+def place(policy: Policy, rows: int = 4, count: int = 4) -> dict[int, int]:
+    cluster = Cluster()
+    for _ in range(rows):
+        cluster.add({"cpu": 4000})
+    view = ClusterView(1, cluster.nodes, [Queued(TaskClass(1, {"cpu": 1000}, "default", "anna", 50), count, 1)])
+    decision = policy.decide(view, 0.0, 1000)
+    return {
+        row: placed
+        for each in decision.placements
+        for row, placed in zip(each.nodes.tolist(), each.counts.tolist(), strict=True)
+    }
+
+
+def test_the_built_in_ones_are_listed_first_with_their_source() -> None:
+    offers = Catalogue().offers()
+    assert [(offer.name, offer.source) for offer in offers] == [(name, BUILT_IN) for name in POLICIES]
+
+
+def test_a_plugins_class_decides_under_the_name_of_its_entry_point() -> None:
+    catalogue = Catalogue(policies=[Brought("lazy", "example 1.0", Lazy)])
+    policy = catalogue.build("lazy")
+    assert (policy.name, policy.fast) == ("lazy", True)
+    assert place(policy) == {}
+    assert catalogue.build("lazy") is not policy
+
+
+def test_a_plugins_score_makes_a_planner_and_its_filter_holds_for_all_of_them() -> None:
+    mine = replace(SCORES["spread"], name="mine")
+    catalogue = Catalogue(scores=[Brought("mine", "example 1.0", mine)], filters=[Brought("odd", "example 1.0", ODD)])
+    assert catalogue.filters == (*FILTERS, ODD)
+    for name in ("mine", "bin-pack", "e-pvm"):
+        assert set(place(catalogue.build(name))) <= {1, 3}
+
+
+@pytest.mark.parametrize(
+    ("group", "brought", "error"),
+    [
+        ("policies", Brought("bad", "example 1.0", error="no module"), "no module"),
+        ("policies", Brought("bad", "example 1.0", target=7), "not a class"),
+        ("policies", Brought("bad", "example 1.0", target=int), "no method `decide"),
+        ("policies", Brought("e-pvm", "example 1.0", target=Lazy), "the name is taken: built in"),
+        ("scores", Brought("bad", "example 1.0", target=odd_rows), "not a shunter.planning.scores.Score"),
+        ("filters", Brought("bad", "example 1.0", target=odd_rows), "not a shunter.planning.candidates.Filter"),
+    ],
+)
+def test_what_cannot_be_used_is_listed_with_its_error(group: str, brought: Brought, error: str) -> None:
+    catalogue = Catalogue(**{group: [brought]})
+    [told] = [offer for offer in catalogue.offers() if offer.error]
+    assert error in told.error and told.source == "example 1.0"
+    assert catalogue.build("e-pvm").name == "e-pvm"
+
+
+def test_a_policy_that_cannot_be_had_is_refused_with_the_reason() -> None:
+    catalogue = Catalogue(
+        policies=[Brought("broken", "example 1.0", Broken), Brought("gone", "example 1.0", error="x")]
+    )
+    with pytest.raises(Invalid, match="did you mean bin-pack"):
+        catalogue.build("binpack")
+    with pytest.raises(Invalid, match="RuntimeError: no licence"):
+        catalogue.build("broken")
+    with pytest.raises(Invalid, match="could not be loaded: x"):
+        catalogue.build("gone")
+
+
+@pytest.mark.parametrize("name", sorted(POLICIES))
+def test_a_fork_decides_alike_and_leaves_the_original_as_it_was(name: str) -> None:
+    policy = POLICIES[name]()
+    place(policy, count=3)
+    twins = [fork_policy(policy), fork_policy(policy)]
+    first = place(twins[0])
+    assert place(twins[1]) == first == place(policy)
+
+
+def test_a_policy_without_fork_is_copied_whole() -> None:
+    lazy = Catalogue(policies=[Brought("lazy", "example 1.0", Lazy)]).build("lazy")
+    twin = fork_policy(lazy)
+    place(twin)
+    assert isinstance(lazy, Lazy) and isinstance(twin, Lazy)
+    assert (lazy.asked, twin.asked) == (0, 1)
