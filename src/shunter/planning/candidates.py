@@ -14,6 +14,8 @@ from shunter.model.resources import DISK, MEMORY, format_amount
 from shunter.planning.ledger import Ledger, Rows
 from shunter.planning.view import BoolArray, IntArray, TaskClass
 
+RUNTIME_ANYWHERE = "process"  # every worker has it
+
 Accepts = Callable[[TaskClass, Ledger, Rows], BoolArray | None]  # None: this filter has nothing against any row
 Refusal = tuple[str, IntArray]  # a reason, and the rows that it holds for
 Reasons = Callable[[TaskClass, Ledger, IntArray], Iterator[Refusal]]
@@ -46,6 +48,43 @@ def why_ineligible(_: TaskClass, ledger: Ledger, rows: IntArray) -> Iterator[Ref
     texts = [ledger.ineligible_because(row) for row in rows.tolist()]
     for text in dict.fromkeys(texts):
         yield text, rows[[other == text for other in texts]]
+
+
+def is_not_owned(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
+    """A node that a job has for itself is no candidate for any other."""
+    if not ledger.has_owners:
+        return None
+    owner = ledger.owner[rows]
+    free: BoolArray = owner == 0
+    return free if task_class.rules is None else free | (owner == task_class.rules.job)
+
+
+def why_owned(_: TaskClass, __: Ledger, rows: IntArray) -> Iterator[Refusal]:
+    yield "another job has the node for itself", rows
+
+
+def has_runtime(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
+    if task_class.runtime == RUNTIME_ANYWHERE:
+        return None
+    return ledger.kinds.run(task_class.runtime)[ledger.kind[rows]]
+
+
+def why_no_runtime(task_class: TaskClass, _: Ledger, rows: IntArray) -> Iterator[Refusal]:
+    yield f"has no {task_class.runtime} runtime", rows
+
+
+def avoiding(avoid: frozenset[int]) -> Filter:
+    """Not on the nodes on which all queued tasks of the class have failed."""
+    barred = np.array(sorted(avoid), dtype=np.int64)
+
+    def accepts(_: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray:
+        accepted: BoolArray = ~np.isin(ledger.number[rows], barred)
+        return accepted
+
+    def reasons(_: TaskClass, __: Ledger, rows: IntArray) -> Iterator[Refusal]:
+        yield "its tasks failed there before, and are to run elsewhere", rows
+
+    return Filter("avoid", accepts, reasons)
 
 
 def lies_in_datacenter(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
@@ -110,10 +149,16 @@ def spell_amount(resource: str, amount: int) -> str:
     return exact
 
 
+# These look at nothing but the kind of a node.
+KIND_FILTERS = (
+    Filter("datacenter", lies_in_datacenter, why_elsewhere),
+    Filter("runtime", has_runtime, why_no_runtime),
+    Filter("constraints", meets_constraints, why_unmet),
+)
 # The order matters to `explain` alone: what will not change by waiting comes before what may.
 FILTERS = (
     Filter("eligible", is_eligible, why_ineligible),
-    Filter("datacenter", lies_in_datacenter, why_elsewhere),
-    Filter("constraints", meets_constraints, why_unmet),
+    *KIND_FILTERS,
+    Filter("owner", is_not_owned, why_owned),
     Filter("resources", has_resources, why_too_small),
 )

@@ -29,7 +29,12 @@ class Kinds:
         return self._ask(constraint, holds)
 
     def lie_in(self, datacenters: tuple[str, ...]) -> BoolArray:
-        return self._ask(datacenters, lambda kind: kind.datacenter in datacenters)
+        return self._ask(("datacenters", datacenters), lambda kind: kind.datacenter in datacenters)
+
+    def run(self, runtime: str) -> BoolArray:
+        """Workers say by an attribute which runtimes they have."""
+        attribute = f"runtime.{runtime}"
+        return self._ask(("runtime", runtime), lambda kind: attribute in kind.attributes)
 
     def _ask(self, question: Hashable, holds: Callable[[NodeKind], bool]) -> BoolArray:
         known = self._verdicts.get(question)

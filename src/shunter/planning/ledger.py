@@ -6,7 +6,7 @@ there, and every row on which this planner placed something, is read again befor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from shunter.planning.kinds import Kinds
 from shunter.planning.view import BoolArray, FloatArray, IntArray, Nodes, TaskClass
 
 NONE_SIZE = float(AMOUNT_MAX)  # a node without a resource is reckoned as a huge one that is full
+COLUMNS = ("free", "size", "reserved", "kept", "busy", "tasks", "eligible", "owner", "kind", "stamp", "_doubted")
 
 Keep = Callable[[FloatArray], FloatArray]
 Rows = slice | IntArray  # a slice where all rows are meant, because it needs no copies
@@ -37,10 +38,13 @@ class Ledger:
         self.kinds = Kinds([])
         self._nodes: Nodes | None = None
         self._tick = -1
+        self._tightened = -1
+        self.starts = 0  # how often everything was read anew: what is remembered about needs and rows is void then
         self._allocate(resources=0, rows=0)
 
-    def sync(self, nodes: Nodes) -> None:
-        """Read again what may differ from the copy; stamp only what really differs.
+    def sync(self, nodes: Nodes) -> IntArray:
+        """Read again what may differ from the copy; stamp only what really differs. Returns the rows that may take now
+        what they could not take before: a class that found no room needs to look at no others.
 
         The test is `>=`, not `>`: a row may change once more while the tick stands still. Rows that we placed on are
         doubted, because a refused placement leaves no trace in `changed`.
@@ -50,10 +54,12 @@ class Ledger:
         elif nodes.count > len(self.stamp):
             self._grow(rows=len(nodes.changed))
         self.count = nodes.count
-        self._read(nodes, np.flatnonzero((nodes.changed[: self.count] >= self._tick) | self._doubted[: self.count]))
+        doubted = (nodes.changed[: self.count] >= self._tick) | self._doubted[: self.count]
+        improved = self._read(nodes, np.flatnonzero(doubted))
         self._doubted[: self.count] = False
         self._tick = nodes.tick
         self.tighten()
+        return improved
 
     def place(self, task_class: TaskClass, rows: IntArray, counts: IntArray) -> None:
         """Take what `counts[i]` tasks need out of row `rows[i]`; no row is named twice."""
@@ -66,6 +72,7 @@ class Ledger:
     def own(self, rows: IntArray, job: int) -> None:
         """The job has these rows for itself from now on; 0 gives them back."""
         self.owner[rows] = job
+        self.has_owners |= job != 0
         self._doubted[rows] = True
         self.clock += 1
         self.stamp[rows] = self.clock
@@ -125,6 +132,20 @@ class Ledger:
         rows = np.flatnonzero(self.stamp[: self.count] > seen)
         return slice(0, self.count) if 2 * len(rows) > self.count else rows
 
+    def totals(self) -> list[int]:
+        """What all nodes have of each resource together, by column."""
+        total: list[int] = self._view().capacity[: self.count].sum(axis=0).tolist()
+        return total
+
+    def vector(self, needs: Mapping[str, int]) -> list[int] | None:
+        """Needs by column; None if no node ever had one of them."""
+        vector = [0] * len(self.column)
+        for resource, need in needs.items():
+            if resource not in self.column:
+                return None
+            vector[self.column[resource]] = need
+        return vector
+
     def capacity(self, resource: str) -> IntArray:
         return self._view().capacity[: self.count, self.column[resource]]
 
@@ -140,6 +161,9 @@ class Ledger:
 
     def tighten(self) -> None:
         """Bring the bound behind `may_fit` up to date. Placements only lower it, so a late update is harmless."""
+        if self._tightened == self.clock:
+            return
+        self._tightened = self.clock
         free = np.where(self.eligible[: self.count], self.free[:, : self.count], -1)
         self._free_most: list[int] = free.max(axis=1, initial=-1).tolist()
 
@@ -150,6 +174,7 @@ class Ledger:
     def _start(self, nodes: Nodes) -> None:
         self._nodes = nodes
         self._tick = -1
+        self.starts += 1
         self.column = {name: column for column, name in enumerate(nodes.resources)}
         self.kinds = Kinds(nodes.kinds)
         self._allocate(resources=len(nodes.resources), rows=len(nodes.changed))
@@ -166,6 +191,7 @@ class Ledger:
         self.tasks: IntArray = np.zeros(rows, dtype=np.int64)
         self.eligible: BoolArray = np.zeros(rows, dtype=np.bool_)
         self.owner: IntArray = np.zeros(rows, dtype=np.int64)  # the job that has the row for itself, or 0
+        self.has_owners = False  # whether any row may be owned
         self.kind: IntArray = np.zeros(rows, dtype=np.int64)
         self.number: IntArray = np.arange(rows)
         self.stamp: IntArray = np.zeros(rows, dtype=np.int64)
@@ -174,22 +200,10 @@ class Ledger:
     def _grow(self, rows: int) -> None:
         old = self.__dict__.copy()
         self._allocate(resources=len(self.column), rows=rows)
-        for name in (
-            "free",
-            "size",
-            "reserved",
-            "kept",
-            "busy",
-            "tasks",
-            "eligible",
-            "owner",
-            "kind",
-            "stamp",
-            "_doubted",
-        ):
+        for name in COLUMNS:
             getattr(self, name)[..., : old[name].shape[-1]] = old[name]
 
-    def _read(self, nodes: Nodes, rows: IntArray) -> None:
+    def _read(self, nodes: Nodes, rows: IntArray) -> IntArray:
         capacity, reserved = nodes.capacity[rows].T, nodes.reserved[rows].T
         free, size = capacity - reserved, np.where(capacity > 0, capacity, NONE_SIZE)
         differs = (
@@ -202,14 +216,23 @@ class Ledger:
             | (nodes.kind[rows] != self.kind[rows])
         )
         rows, free, size = rows[differs], free[:, differs], size[:, differs]
+        improved = (
+            (free > self.free[:, rows]).any(axis=0)
+            | (nodes.eligible[rows] & ~self.eligible[rows])
+            | (nodes.owner[rows] != self.owner[rows])
+            | (nodes.kind[rows] != self.kind[rows])
+        )
         if not np.array_equal(self.size[:, rows], size):
             self._sizes.clear()
         self.free[:, rows], self.size[:, rows] = free, size
         self.busy[rows], self.tasks[rows] = nodes.busy[rows], nodes.tasks[rows]
         self.eligible[rows], self.owner[rows] = nodes.eligible[rows], nodes.owner[rows]
         self.kind[rows] = nodes.kind[rows]
+        self.has_owners = bool(self.owner[: self.count].any())
         if len(rows):
             self._settle(rows)
+        found: IntArray = rows[improved]
+        return found
 
     def _settle(self, rows: IntArray) -> None:
         """Derive what depends on the free amounts of these rows, and let everybody know."""

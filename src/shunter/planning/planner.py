@@ -5,27 +5,36 @@ A stage can be replaced: `Planner(replace(stages, order=...))`. What can be chos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 
+import numpy as np
+
 from shunter.model.errors import Invalid, Problem
+from shunter.planning.backlog import Backlog
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.ledger import Ledger
+from shunter.planning.lineup import Lineup
+from shunter.planning.order import Order, by_urgency
 from shunter.planning.pick import Offer, Picked, pick
 from shunter.planning.prices import PriceBook
+from shunter.planning.queues import Gates
 from shunter.planning.scores import SCORES, Score
-from shunter.planning.view import ClusterView, Decision, Left, Placement, Policy, Queued, TaskClass
+from shunter.planning.seats import Seat
+from shunter.planning.shares import Shares
+from shunter.planning.view import ClusterView, Decision, IntArray, Placement, Policy
 
 POLICY_DEFAULT = "e-pvm"
 
-Order = Callable[[Sequence[Queued], float], Sequence[Queued]]
-
-
-def by_priority(queued: Sequence[Queued], _: float) -> Sequence[Queued]:
-    """The most important class first; among equals the one that waits longest."""
-    return sorted(queued, key=lambda each: (-each.task_class.priority, each.since))
+# The work of one decision, so that none takes longer than about 50 ms on a machine with other work: a unit is a price
+# looked at, some 10 ns.
+WORK_MAX = 2_500_000
+FILL_WORK = 3_000  # what any fill costs
+TASK_WORK = 8  # a task more in a fill
+FILL_TASKS_MIN = 1_000  # what one fill may always place
+MISSES_MAX = 32  # turns in vain, after which those are sorted out for whom nothing is left; doubles every time
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +42,45 @@ class Stages:
     """What a planner is made of: which class comes first, which nodes it may use, and which of them is best."""
 
     score: Score
-    order: Order = by_priority
+    order: Order = by_urgency
     filters: tuple[Filter, ...] = FILTERS
 
 
+@dataclass(slots=True)
+class Budget:
+    """What is left for this decision."""
+
+    tasks: int
+    work: int
+
+    @property
+    def is_spent(self) -> bool:
+        return self.tasks <= 0 or self.work <= 0
+
+    @property
+    def fill_max(self) -> int:
+        return min(self.tasks, max(self.work // TASK_WORK, FILL_TASKS_MIN))
+
+    def spend_work(self, rows: int, tasks: int) -> None:
+        self.work -= FILL_WORK + rows + tasks * TASK_WORK
+
+
 class Planner:
-    """Exact greedy by class: cost grows with classes and changed nodes, not with tasks."""
+    """Exact greedy by class: cost grows with the classes that have a turn and with changed nodes, not with tasks.
+
+    A decision that runs out of its budget is partial. Whoever had a turn and found no room is remembered, so the next
+    decision goes on with the others.
+    """
 
     fast = True
 
-    def __init__(self, stages: Stages) -> None:
+    def __init__(self, stages: Stages, work_max: int = WORK_MAX) -> None:
         self.name = stages.score.name
         self._stages = stages
+        self._work_max = work_max
         self._ledger = Ledger(stages.score.keep)
         self._prices = PriceBook(stages.filters, stages.score)
+        self._backlog = Backlog(stages.order, self._ledger)
 
     @property
     def is_built_in(self) -> bool:
@@ -55,44 +89,111 @@ class Planner:
         return ours is self._stages.score and self._stages.filters == FILTERS
 
     def fork(self) -> Planner:
-        """One that would decide alike from here on."""
-        twin = Planner(self._stages)
+        """One that would decide alike from here on. What this one remembers only spares it work."""
+        twin = Planner(self._stages, self._work_max)
         twin._ledger.cursor = self._ledger.cursor
         return twin
 
-    def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
+    def decide(self, view: ClusterView, now: float, budget: int) -> Decision:  # noqa: ARG002  (the order needs no clock)
         """Place the most urgent classes first, `budget` tasks at most."""
+        backlog, left = self._backlog, Budget(budget, self._work_max)
+        improved = self._ledger.sync(view.nodes)
+        backlog.take_in(view.queued, view.licences)
+        backlog.wake(improved)
+        gates = Gates(backlog.seats, view.queues, view.licences)
+        shares = Shares(view.usage, self._ledger.totals())
+        lineup = Lineup(backlog, gates, shares)
+        misses, patience = 0, MISSES_MAX
+        fills: dict[int, list[Picked]] = {}
         decision = Decision(based_on=view.version)
-        self._ledger.sync(view.nodes)
-        for queued in self._stages.order(view.queued, now):
-            task_class = queued.task_class
-            placed = self._place(task_class, min(queued.count, budget), decision)
-            if placed < queued.count:
-                decision.left.append(Left(task_class.id, queued.count - placed))
-            budget -= placed
+        while (turn := lineup.next()) is not None:
+            if left.is_spent:
+                decision.is_partial = True
+                break
+            seat, count = turn.seat, turn.seat.queued.count
+            wanted = gates.most(seat, min(count, left.fill_max, turn.quantum or count))
+            placed = self._place(seat, wanted, left, fills) if wanted else 0
+            if placed:
+                gates.place(seat, placed)
+                shares.place(seat.task_class.namespace, seat.task_class.user, seat.needs, placed)
+            elif (misses := misses + 1) == patience:
+                misses, patience = 0, patience * 2
+                backlog.sober()
+                lineup.rebuild()
+                continue
+            if placed < wanted or not wanted or placed == count:
+                lineup.settle(has_to_wait=placed < count)
+        else:
+            backlog.rest()
+        decision.placements = [Placement(class_id, *_merged(parts)) for class_id, parts in fills.items()]
+        decision.left = backlog.left()
         return decision
 
-    def _place(self, task_class: TaskClass, count: int, decision: Decision) -> int:
-        """Place up to `count` tasks: candidates and score give prices, pick spends; returns how many found a node."""
-        if count <= 0 or not self._ledger.may_fit(task_class):
-            return 0
-        picked = self._pick(task_class, count)
-        if not len(picked.rows):
+    def _place(self, seat: Seat, count: int, left: Budget, fills: dict[int, list[Picked]]) -> int:
+        """Place up to `count` tasks; whoever gets fewer has no room left anywhere. Returns how many found a node."""
+        picked = self._fill(seat, count, left)
+        placed = int(picked.counts.sum())
+        if placed:
+            left.tasks -= placed
+            self._backlog.place(seat, placed)
+            fills.setdefault(seat.task_class.id, []).append(picked)
+        if placed < count:
+            self._backlog.block(seat)
             self._ledger.tighten()
-            return 0
-        if self._stages.score.settle is not None:
-            self._stages.score.settle(task_class, self._ledger, picked.rows, picked.counts)
-        self._ledger.place(task_class, picked.rows, picked.counts)
-        decision.placements.append(Placement(task_class.id, picked.rows, picked.counts))
-        return int(picked.counts.sum())
+        return placed
 
-    def _pick(self, task_class: TaskClass, count: int) -> Picked:
+    def _fill(self, seat: Seat, count: int, left: Budget) -> Picked:
+        """Candidates and score give prices, pick spends, and the ledger is told."""
+        task_class, ledger, score = seat.queued.task_class, self._ledger, self._stages.score
+        if not ledger.may_fit(task_class):
+            left.spend_work(0, 0)
+            return NOTHING
+        rows = self._backlog.hope if self._backlog.is_hopeful(seat) else None
+        if rows is not None and 2 * len(rows) < ledger.count:
+            picked = self._pick_among(seat, rows, count)
+            left.spend_work(len(rows), count)
+        else:
+            picked = self._pick(seat, count)
+            left.spend_work(ledger.count, count)
+        if len(picked.rows):
+            if score.settle is not None:
+                score.settle(task_class, ledger, picked.rows, picked.counts)
+            ledger.place(task_class, picked.rows, picked.counts)
+        return picked
+
+    def _pick(self, seat: Seat, count: int) -> Picked:
+        """From all rows."""
+        task_class, ledger, score = seat.queued.task_class, self._ledger, self._stages.score
         offer = Offer(
-            prices=self._prices.prices(task_class, self._ledger),
-            price=partial(self._stages.score.cost, task_class, self._ledger),
-            room=partial(self._ledger.room, task_class, most=count),
+            prices=self._prices.prices(seat.queued, ledger),
+            price=partial(score.cost, task_class, ledger),
+            room=partial(ledger.room, task_class, most=count),
         )
-        return pick(offer, count, self._stages.score.shape)
+        return pick(offer, count, score.shape)
+
+    def _pick_among(self, seat: Seat, rows: IntArray, count: int) -> Picked:
+        """From a few rows, for a class that fits on no others."""
+        task_class, ledger, score = seat.queued.task_class, self._ledger, self._stages.score
+        offer = Offer(
+            prices=self._prices.prices_of(seat.queued, ledger, rows),
+            price=lambda some, more: score.cost(task_class, ledger, rows[some], more),
+            room=lambda some: ledger.room(task_class, rows[some], most=count),
+        )
+        picked = pick(offer, count, score.shape)
+        return Picked(rows[picked.rows], picked.counts)
+
+
+NOTHING = Picked(np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _merged(parts: list[Picked]) -> tuple[IntArray, IntArray]:
+    """All that a class got in its turns; no row is named twice."""
+    if len(parts) == 1:
+        return parts[0].rows, parts[0].counts
+    rows, part_of = np.unique(np.concatenate([part.rows for part in parts]), return_inverse=True)
+    counts = np.zeros(len(rows), np.int64)
+    np.add.at(counts, part_of, np.concatenate([part.counts for part in parts]))
+    return rows, counts
 
 
 POLICIES: dict[str, Callable[[], Policy]] = {

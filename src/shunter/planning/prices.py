@@ -6,10 +6,10 @@ from collections import OrderedDict
 
 import numpy as np
 
-from shunter.planning.candidates import Filter, feasible
-from shunter.planning.ledger import Ledger
+from shunter.planning.candidates import Filter, avoiding, feasible
+from shunter.planning.ledger import Ledger, Rows
 from shunter.planning.scores import Score
-from shunter.planning.view import FloatArray, TaskClass
+from shunter.planning.view import FloatArray, Queued, TaskClass
 
 REMEMBERED_CELLS_MAX = 4_000_000  # prices kept, over all classes: 32 MB
 MET_MAX = 100_000  # classes remembered as seen once
@@ -18,8 +18,9 @@ MET_MAX = 100_000  # classes remembered as seen once
 class PriceList:
     """Prices of one class by row, true as of the ledger's clock at `seen`."""
 
-    def __init__(self, task_class: TaskClass | None = None) -> None:
+    def __init__(self, task_class: TaskClass | None = None, avoid: frozenset[int] = frozenset()) -> None:
         self.task_class = task_class
+        self.avoid = avoid
         self.values: FloatArray = np.empty(0)
         self.seen = -1
 
@@ -38,27 +39,33 @@ class PriceBook:
         self._met: set[int] = set()
         self._scratch = PriceList()
 
-    def prices(self, task_class: TaskClass, ledger: Ledger) -> FloatArray:
+    def prices(self, queued: Queued, ledger: Ledger) -> FloatArray:
         """The price of the next task on each row: infinite where it cannot go."""
-        prices = self._list_of(task_class, ledger.count)
+        prices = self._list_of(queued, ledger.count)
         if len(prices.values) < ledger.count:
             prices.values = np.full(len(ledger.stamp), np.inf)
             prices.seen = -1
         if prices.seen < ledger.clock:
             rows = ledger.changed_since(prices.seen)
-            accepted = feasible(task_class, ledger, rows, self._filters)
-            prices.values[rows] = np.where(accepted, self._score.cost(task_class, ledger, rows, 0), np.inf)
+            prices.values[rows] = self.prices_of(queued, ledger, rows)
             prices.seen = ledger.clock
         return prices.values[: ledger.count]
 
-    def _list_of(self, task_class: TaskClass, rows: int) -> PriceList:
+    def prices_of(self, queued: Queued, ledger: Ledger, rows: Rows) -> FloatArray:
+        """The same for these rows only; nothing is remembered."""
+        filters = (*self._filters, avoiding(queued.avoid)) if queued.avoid else self._filters
+        accepted = feasible(queued.task_class, ledger, rows, filters)
+        return np.where(accepted, self._score.cost(queued.task_class, ledger, rows, 0), np.inf)
+
+    def _list_of(self, queued: Queued, rows: int) -> PriceList:
+        task_class = queued.task_class
         known = self._lists.get(task_class.id)
-        if known is not None and known.task_class is task_class:
+        if known is not None and known.task_class is task_class and known.avoid == queued.avoid:
             self._lists.move_to_end(task_class.id)
             return known
         if task_class.id not in self._met or self._score.settle is not None:
             return self._fresh_scratch(task_class)
-        known = self._lists[task_class.id] = PriceList(task_class)
+        known = self._lists[task_class.id] = PriceList(task_class, queued.avoid)
         while len(self._lists) > max(1, REMEMBERED_CELLS_MAX // rows):
             self._lists.popitem(last=False)
         return known

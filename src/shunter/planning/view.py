@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +119,7 @@ class ClusterView:
 
     version: int
     nodes: Nodes
-    queued: Sequence[Queued]
+    queued: Collection[Queued]  # a list, or `planning.waiting.Waiting`, which tells what changed since it was read last
     usage: Mapping[tuple[str, str], IntArray] = field(default_factory=dict)  # (namespace, user) -> reserved amounts
     queues: Mapping[str, QueueRules] = field(default_factory=dict)
     licences: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of the whole cluster: name -> (all, used)
@@ -151,6 +151,26 @@ class Left:
     count: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftBehind(Sequence[Left]):
+    """Many of them as columns, so that thousands of classes that wait cost nothing until somebody asks."""
+
+    class_ids: IntArray
+    counts: IntArray
+
+    def __len__(self) -> int:
+        return len(self.class_ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Left: ...
+    @overload
+    def __getitem__(self, index: slice) -> LeftBehind: ...
+    def __getitem__(self, index: int | slice) -> Left | LeftBehind:
+        if isinstance(index, slice):
+            return LeftBehind(self.class_ids[index], self.counts[index])
+        return Left(int(self.class_ids[index]), int(self.counts[index]))
+
+
 @dataclass(frozen=True, slots=True)
 class Preemption:
     """`count` tasks of class `victim` on row `node` are to end, to make room for class `winner`."""
@@ -165,7 +185,7 @@ class Preemption:
 class Decision:
     based_on: int
     placements: list[Placement] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
+    left: Sequence[Left] = field(default_factory=list)
     preemptions: list[Preemption] = field(default_factory=list)
     is_partial: bool = False  # the budget ran out; another round goes on where this one ended
 

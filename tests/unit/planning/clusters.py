@@ -133,7 +133,7 @@ class SlowGreedy:
 
     def _decide(self, view: ClusterView, budget: int) -> Chosen:
         found: Chosen = {}
-        for queued in sorted(view.queued, key=lambda each: (-each.task_class.priority, each.since)):
+        for queued in sorted(view.queued, key=lambda each: (-each.task_class.priority, each.since, each.task_class.id)):
             needs = queued.task_class.needs
             for _ in range(queued.count):
                 row = self._best(queued.task_class, view.nodes) if budget else None

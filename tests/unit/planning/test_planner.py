@@ -53,7 +53,7 @@ def test_the_higher_priority_comes_first_and_then_the_longer_wait() -> None:
 
 
 def test_another_order_can_take_the_place_of_priorities() -> None:
-    planner = Planner(replace(STAGES, order=lambda queued, _: list(reversed(queued))))
+    planner = Planner(replace(STAGES, order=lambda queued: (-queued.since, 0)))
     queued = [Queued(task_class(id, cpu=1000), 1, since=id) for id in (1, 2)]
     assert chosen(planner.decide(one_node(cpu=1000).view(queued), 0.0, PLENTY)) == {2: {1: 1}}
 

@@ -1,0 +1,30 @@
+"""Which of two classes is the more urgent one: priority with ageing, then the earlier deadline. Called by the backlog.
+
+Everybody who waits gains one point of priority every age step, without end, so that nobody starves: whoever has waited
+for a hundred steps goes before any newcomer. Points are whole: within one point, deadlines and then shares decide.
+Since all gain at the same pace, the order of two classes never changes while they wait, and nobody has to be sorted
+again as time goes by. To keep it so, a step counts when the clock passes it, not a step after the class came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shunter.planning.view import Queued
+
+AGE_STEP_MS = 30_000  # of waiting, for one point of priority
+NO_DEADLINE = 2**62
+
+Rank = tuple[int, int]  # the lower one goes first; among equals fair shares decide, then the longer wait
+Order = Callable[[Queued], Rank]
+
+
+def by_urgency(queued: Queued) -> Rank:
+    """The built-in order."""
+    points = queued.task_class.priority - queued.since_ms // AGE_STEP_MS
+    return -points, queued.task_class.deadline_ms or NO_DEADLINE
+
+
+def effective_priority(queued: Queued, now_ms: int) -> int:
+    """The priority with what waiting has added to it, as a user would be told."""
+    return queued.task_class.priority + max(0, now_ms // AGE_STEP_MS - queued.since_ms // AGE_STEP_MS)

@@ -1,0 +1,73 @@
+"""What keeps classes back whatever room there is: paused and full queues, strict ones, licences.
+
+Made by the planner for each decision.
+
+In a strict queue whoever came first goes first: if it cannot be placed, all behind it wait. Nobody there is more urgent
+than those ahead of it, since it cannot start before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from shunter.planning.seats import Seat, Seats
+from shunter.planning.view import BoolArray, IntArray, QueueRules
+
+
+class Gates:
+    """How many tasks of a class may still start, and who has to wait for its turn in a strict queue."""
+
+    def __init__(self, seats: Seats, queues: Mapping[str, QueueRules], licences: Mapping[str, tuple[int, int]]) -> None:
+        self._seats = seats
+        self._queues = {name: rules for name, rules in queues.items() if rules != QueueRules(running=rules.running)}
+        self._room = {
+            name: 0 if rules.is_paused else max(0, rules.running_max - rules.running)
+            for name, rules in self._queues.items()
+            if rules.is_paused or rules.running_max
+        }
+        self._licences = {name: max(0, total - used) for name, (total, used) in licences.items()}
+
+    def most(self, seat: Seat, count: int) -> int:
+        """How many of `count` tasks its queue and its licences let through."""
+        if seat.task_class.queue in self._room:
+            count = min(count, self._room[seat.task_class.queue])
+        for name, need in seat.licences:
+            count = min(count, self._licences[name] // need)
+        return count
+
+    def place(self, seat: Seat, count: int) -> None:
+        if seat.task_class.queue in self._room:
+            self._room[seat.task_class.queue] -= count
+        for name, need in seat.licences:
+            self._licences[name] -= need * count
+
+    def open(self, ready: BoolArray) -> BoolArray:
+        """Of the seats that are ready, those that no queue and no licence keeps back."""
+        seats = self._seats
+        for name, room in self._room.items():
+            if not room:
+                ready = ready & (seats.queue != seats.queue_number(name))
+        if self._licences:
+            left = np.array([self._licences[name] for name in seats.licences], np.int64)
+            ready = ready & (seats.licence_needs <= left).all(axis=1)
+        return ready
+
+    def loose(self, ready: BoolArray) -> BoolArray:
+        """Of the seats that are ready, those in no strict queue."""
+        strict = [self._seats.queue_number(name) for name, rules in self._queues.items() if rules.is_strict]
+        return ready & ~np.isin(self._seats.queue, strict)
+
+    def strict_lines(self, ready: BoolArray) -> list[IntArray]:
+        """For each strict queue: the seats in it that may go, in their order, as far as nobody ahead has to wait."""
+        lines = []
+        for name, rules in self._queues.items():
+            if rules.is_strict:
+                members = np.flatnonzero(
+                    (self._seats.queue == self._seats.queue_number(name)) & (self._seats.counts > 0)
+                )
+                members = members[np.lexsort((self._seats.ids[members], self._seats.since[members]))]
+                stuck = np.flatnonzero(~ready[members])
+                lines.append(members[: stuck[0]] if len(stuck) else members)
+        return lines

@@ -1,0 +1,81 @@
+"""Who has how much of the cluster, and whose turn it is: fair share by dominant resource. Called by the lineup.
+
+The dominant share of a namespace or user is the largest of its shares of any one resource: Ghodsi, Zaharia, Hindman,
+Konwinski, Shenker and Stoica, "Dominant Resource Fairness", NSDI 2011. The least share goes first. Shares are compared
+in whole steps, so that a fill may take as many tasks as lead over the next step: from an empty to a full cluster there
+are at most STEPS turns a resource, however many tasks there are. It gives up fairness finer than a step; where a step
+is less than a task, as in every small cluster, it gives up nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shunter.planning.view import IntArray
+
+STEPS = 400  # a quarter of a percent of the cluster
+
+Amounts = list[int]  # by column of the nodes' resources
+Owner = tuple[str, str | None]  # namespace and user, or the whole namespace
+
+
+class Shares:
+    """What everybody holds: as the view says, plus what this decision has placed."""
+
+    def __init__(self, usage: Mapping[tuple[str, str], IntArray], totals: Sequence[int]) -> None:
+        self._usage = usage
+        self._totals = totals
+        self._namespaces: dict[str, Amounts] | None = None  # worked out when somebody asks
+        self._placed: dict[Owner, Amounts] = {}
+
+    def place(self, namespace: str, user: str, needs: Sequence[int], count: int) -> None:
+        for owner in ((namespace, user), (namespace, None)):
+            held = self._placed.get(owner)
+            if held is None:
+                held = self._placed[owner] = [0] * len(self._totals)
+            for column, need in enumerate(needs):
+                if need:
+                    held[column] += need * count
+
+    def level(self, owner: Owner) -> int:
+        """The dominant share in whole steps."""
+        held = self._held(owner)
+        return max(
+            (STEPS * amount // total for amount, total in zip(held, self._totals, strict=True) if total), default=0
+        )
+
+    def tasks_to(self, level: int, owner: Owner, needs: Sequence[int]) -> int | None:
+        """After how many tasks, one at least, the share reaches a level; None if it never does."""
+        held = self._held(owner)
+        tasks = [
+            -((STEPS * amount - level * total) // (STEPS * need))
+            for amount, total, need in zip(held, self._totals, needs, strict=True)
+            if total and need
+        ]
+        return max(1, min(tasks)) if tasks else None
+
+    def _held(self, owner: Owner) -> Amounts:
+        namespace, user = owner
+        base: Sequence[int] = ()
+        if user is not None:
+            known = self._usage.get((namespace, user))
+            base = () if known is None else known.tolist()
+        else:
+            if self._namespaces is None:
+                self._namespaces = _by_namespace(self._usage)
+            base = self._namespaces.get(namespace, ())
+        placed = self._placed.get(owner)
+        held = placed.copy() if placed else [0] * len(self._totals)
+        for column, amount in enumerate(base[: len(held)]):
+            held[column] += amount
+        return held
+
+
+def _by_namespace(usage: Mapping[tuple[str, str], IntArray]) -> dict[str, Amounts]:
+    found: dict[str, Amounts] = {}
+    for (namespace, _), amounts in usage.items():
+        held = found.setdefault(namespace, [])
+        held.extend([0] * (len(amounts) - len(held)))
+        for column, amount in enumerate(amounts.tolist()):
+            held[column] += amount
+    return found

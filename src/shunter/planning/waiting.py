@@ -1,0 +1,66 @@
+"""The queued classes, and which of them changed since when. The engine owns one and hands it over in every view.
+
+So a policy reads again only what changed; one that does not care goes through it like through any collection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from shunter.planning.view import Queued
+
+GONE_MAX = 10_000  # classes that do not wait any more and are still remembered as changed
+
+
+class Waiting(Collection[Queued]):
+    """One entry for each class with tasks to place. `tick` counts the changes, as in `Nodes`."""
+
+    def __init__(self) -> None:
+        self.tick = 0
+        self._queued: dict[int, Queued] = {}
+        self._changed: dict[int, int] = {}  # class id -> tick of its last change, the latest last
+        self._forgotten = 0  # changes up to this tick are not known any more
+
+    def put(self, queued: Queued) -> None:
+        """The class waits like this now; without tasks it does not wait at all. Never alter an entry in place."""
+        class_id = queued.task_class.id
+        if queued.count <= 0:
+            self.drop(class_id)
+        elif self._queued.get(class_id) != queued:
+            self._queued[class_id] = queued
+            self._note(class_id)
+
+    def drop(self, class_id: int) -> None:
+        if self._queued.pop(class_id, None) is not None:
+            self._note(class_id)
+            if len(self._changed) > len(self._queued) + GONE_MAX:
+                self._changed = {id: tick for id, tick in self._changed.items() if id in self._queued}
+                self._forgotten = self.tick
+
+    def get(self, class_id: int) -> Queued | None:
+        return self._queued.get(class_id)
+
+    def changed_since(self, tick: int) -> list[int] | None:
+        """The classes that changed after that tick, gone ones included; None if that is not known any more."""
+        if tick < self._forgotten:
+            return None
+        changed = []
+        for class_id, at in reversed(self._changed.items()):
+            if at <= tick:
+                break
+            changed.append(class_id)
+        return changed
+
+    def __len__(self) -> int:
+        return len(self._queued)
+
+    def __iter__(self) -> Iterator[Queued]:
+        return iter(self._queued.values())
+
+    def __contains__(self, queued: object) -> bool:
+        return isinstance(queued, Queued) and self._queued.get(queued.task_class.id) == queued
+
+    def _note(self, class_id: int) -> None:
+        self.tick += 1
+        self._changed.pop(class_id, None)
+        self._changed[class_id] = self.tick
