@@ -6,7 +6,7 @@ that are new or may hope again, and its cost grows with what changed, not with w
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class Backlog:
         self.seats = Seats(order, ledger, ())
         self.hope = NO_ROWS  # rows that improved since the last whole pass
 
-    def take_in(self, queued: Collection[Queued], licences: Iterable[str]) -> None:
+    def take_in(self, queued: Sequence[Queued], licences: Iterable[str]) -> None:
         """Bring the seats up to date with the view."""
         seats = self.seats
         is_stale = self._ledger.starts != self._starts or tuple(licences) != seats.licences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, overload
 
@@ -119,7 +119,7 @@ class ClusterView:
 
     version: int
     nodes: Nodes
-    queued: Collection[Queued]  # a list, or `planning.waiting.Waiting`, which tells what changed since it was read last
+    queued: Sequence[Queued]  # a list, or `planning.waiting.Waiting`, which tells what changed since it was read last
     usage: Mapping[tuple[str, str], IntArray] = field(default_factory=dict)  # (namespace, user) -> reserved amounts
     queues: Mapping[str, QueueRules] = field(default_factory=dict)
     licences: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of the whole cluster: name -> (all, used)

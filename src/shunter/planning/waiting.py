@@ -1,18 +1,19 @@
 """The queued classes, and which of them changed since when. The engine owns one and hands it over in every view.
 
-So a policy reads again only what changed; one that does not care goes through it like through any collection.
+So a policy reads again only what changed; one that does not care goes through it like through any sequence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
+from typing import overload
 
 from shunter.planning.view import Queued
 
 GONE_MAX = 10_000  # classes that do not wait any more and are still remembered as changed
 
 
-class Waiting(Collection[Queued]):
+class Waiting(Sequence[Queued]):
     """One entry for each class with tasks to place. `tick` counts the changes, as in `Nodes`."""
 
     def __init__(self) -> None:
@@ -54,11 +55,15 @@ class Waiting(Collection[Queued]):
     def __len__(self) -> int:
         return len(self._queued)
 
+    @overload
+    def __getitem__(self, index: int) -> Queued: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Queued]: ...
+    def __getitem__(self, index: int | slice) -> Queued | list[Queued]:
+        return list(self._queued.values())[index]
+
     def __iter__(self) -> Iterator[Queued]:
         return iter(self._queued.values())
-
-    def __contains__(self, queued: object) -> bool:
-        return isinstance(queued, Queued) and self._queued.get(queued.task_class.id) == queued
 
     def _note(self, class_id: int) -> None:
         self.tick += 1

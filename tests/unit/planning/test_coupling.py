@@ -249,8 +249,21 @@ def test_every_rule_says_why_it_refuses_a_node() -> None:
         ("distinct rack: a node with the same value has a task of this group", 2),
     }
     assert {(each.text, each.nodes) for each in reasons(yard, db)} == {
-        ("a job that runs there keeps this one away by its anti-affinity", 1),
+        ("another job has the node for itself", 1),
         ("has room: waits for its turn", 4),
+    }
+
+
+def test_a_job_that_keeps_others_away_is_named_as_the_reason() -> None:
+    yard = racks("a", "b")
+    db, web = (
+        yard.make_class("db"),
+        yard.make_class("web", rules=Rules(0, affinity=(Affinity("job", "db", require=True, anti=True),))),
+    )
+    yard.run(web, 1)
+    assert {(each.text, each.nodes) for each in reasons(yard, db)} == {
+        ("a job that runs there keeps this one away by its anti-affinity", 1),
+        ("has room: waits for its turn", 1),
     }
 
 
@@ -357,6 +370,8 @@ def admitted(yard: Yard, task_class: TaskClass, row: int, occupants: Occupants) 
     assert rules is not None
     here = [each for each, where in occupants if where == row]
     for each in here:
+        if each.rules is not None and each.rules.exclusive and each.rules.job != rules.job:
+            return False
         if each is not task_class and each.rules is not None and any(hard_anti(a, name) for a in each.rules.affinity):
             return False
     if rules.exclusive and here and not any(each.rules is not None and each.rules.job == rules.job for each in here):
