@@ -41,7 +41,7 @@ from shunter.model.views import (
     WhyView,
     iso,
 )
-from shunter.planning.constraints import parse_constraint
+from shunter.planning.constraints import parse_constraint, parse_job_match
 from shunter.planning.policies import Catalogue
 from shunter.ports.clock import Clock
 from shunter.ports.gateway import (
@@ -81,7 +81,7 @@ class LocalGateway:
         self._identity, self._is_simulated = identity, is_simulated
         self._on_down, self._on_heartbeat = on_down, on_heartbeat
         self._started_at = clock.now()
-        self._manifests = JobReader(parse_constraint)
+        self._manifests = JobReader(parse_constraint, parse_job_match)
         self._runs = Runs(engine, store)
         self._policies = Policies(engine, catalogue or Catalogue())
         self._dry_runs = DryRuns(engine, clock, aside)

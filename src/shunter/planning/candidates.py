@@ -100,14 +100,13 @@ def why_elsewhere(task_class: TaskClass, _: Ledger, rows: IntArray) -> Iterator[
 def meets_constraints(task_class: TaskClass, ledger: Ledger, rows: Rows) -> BoolArray | None:
     if not task_class.constraints:
         return None
-    kind = ledger.kind[rows]
-    met: BoolArray = np.logical_and.reduce([ledger.kinds.meet(text)[kind] for text in task_class.constraints])
+    met: BoolArray = np.logical_and.reduce([ledger.kinds.hold_on(text, rows) for text in task_class.constraints])
     return met
 
 
 def why_unmet(task_class: TaskClass, ledger: Ledger, rows: IntArray) -> Iterator[Refusal]:
     for text in task_class.constraints:
-        met = ledger.kinds.meet(text)[ledger.kind[rows]]
+        met = ledger.kinds.hold_on(text, rows)
         yield f"constraint does not hold: {text}", rows[~met]
         rows = rows[met]
 

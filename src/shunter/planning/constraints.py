@@ -1,166 +1,188 @@
-"""Constraint expressions: which kinds of nodes a task accepts. A subset of CEL, so that manifests outlive it.
+"""Constraint expressions, in CEL: which nodes a task accepts, and which running jobs an affinity means.
 
-    node.labels.disk == 'ssd' && node.labels['gpu-model'] in ['a100', 'h100'] && 'rack' in node.labels
+    node.labels.disk == 'ssd' || node.capacity.memory >= 64 * 1024 * 1024 * 1024
 
-Manifest validation calls `parse_constraint`; `planning.kinds` evaluates. A label that a node lacks equals nothing.
+Manifest validation calls `parse_constraint` and `parse_job_match`; `planning.kinds` and the engine evaluate. A value
+that is not there, or of another type, makes the expression false. CEL is loaded by the first that is not plain.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from enum import IntEnum
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from shunter.model.resources import CPU
+from shunter.planning.constraint_faults import explain_fault
+from shunter.planning.plain_constraints import Test, read_plain
 
 if TYPE_CHECKING:
     from shunter.planning.view import NodeKind
 
 LENGTH_MAX = 2000
-MAPS = ("labels", "attributes")
-FIELDS = ("datacenter", *MAPS)
+LOOPS_MAX = 8  # of all, exists, map, filter, ...: with the length, this bounds how long an evaluation can take
+REMEMBERED_MAX = 4096
 
-Test = Callable[["NodeKind"], bool]
-Value = Callable[["NodeKind"], str | None]
+_TEXT = "text"
+_TEXTS = "texts"
+_NUMBERS = "numbers"
+
+
+class Scope(IntEnum):
+    """What an expression asks about, and so what its answer may be remembered by."""
+
+    KIND = 0  # labels, attributes, datacenter
+    SIZE = 1  # the capacity as well
+    NAME = 2  # the very node
+
+
+KIND_NAMES = {"node.labels": _TEXTS, "node.attributes": _TEXTS, "node.datacenter": _TEXT}
+NODE_NAMES = {
+    Scope.KIND: KIND_NAMES,
+    Scope.SIZE: KIND_NAMES | {"node.capacity": _NUMBERS},
+    Scope.NAME: KIND_NAMES | {"node.capacity": _NUMBERS, "node.name": _TEXT},
+}
+JOB_NAMES = {"job.name": _TEXT, "job.namespace": _TEXT, "job.labels": _TEXTS, "job.user": _TEXT, "job.type": _TEXT}
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """One parsed expression: all of its tests must pass."""
+    """One expression over nodes."""
 
     text: str
-    tests: tuple[Test, ...]
+    scope: Scope
+    plain: Test | None
+    compiled: Any  # CEL's expression, where it is not plain
 
-    def holds(self, kind: NodeKind) -> bool:
-        return all(test(kind) for test in self.tests)
+    def holds(self, kind: NodeKind, name: str = "", capacity: Mapping[str, int] | None = None) -> bool:
+        """`capacity` has inner amounts; expressions see cpu in cores. What the scope leaves out need not be given."""
+        if self.plain is not None:
+            return self.plain(kind)
+        known = {
+            "node.labels": dict(kind.labels),
+            "node.attributes": dict(kind.attributes),
+            "node.datacenter": kind.datacenter,
+        }
+        if self.scope >= Scope.SIZE:
+            sizes = capacity or {}
+            known["node.capacity"] = {key: size / 1000 if key == CPU else size for key, size in sizes.items()}
+        if self.scope >= Scope.NAME:
+            known["node.name"] = name
+        return _evaluate(self.compiled, known)
 
 
-@lru_cache(maxsize=4096)
+@dataclass(frozen=True, slots=True)
+class JobFacts:
+    """What an affinity can ask about a job."""
+
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    user: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobMatch:
+    """One expression over jobs."""
+
+    text: str
+    compiled: Any
+
+    def holds(self, job: JobFacts) -> bool:
+        known = {
+            "job.name": job.name,
+            "job.namespace": job.namespace,
+            "job.labels": dict(job.labels),
+            "job.user": job.user,
+            "job.type": job.type,
+        }
+        return _evaluate(self.compiled, known)
+
+
+@lru_cache(maxsize=REMEMBERED_MAX)
 def parse_constraint(text: str) -> Constraint:
-    """Raises ValueError with what was expected, what was found, and where."""
+    """Raises ValueError with what is wrong, where, and how to mend it."""
+    _check_limits(text)
+    if plain := read_plain(text):
+        return Constraint(text, Scope.KIND, plain, None)
+    for scope in (Scope.KIND, Scope.SIZE):
+        try:
+            return Constraint(text, scope, None, _compile(text, scope))
+        except RuntimeError:
+            continue  # it asks about more, or is wrong
+    try:
+        return Constraint(text, Scope.NAME, None, _compile(text, Scope.NAME))
+    except RuntimeError as error:
+        raise ValueError(explain_fault(text, str(error), NODE_NAMES[Scope.NAME])) from None
+
+
+@lru_cache(maxsize=REMEMBERED_MAX)
+def parse_job_match(text: str) -> JobMatch:
+    """Raises ValueError with what is wrong, where, and how to mend it."""
+    _check_limits(text)
+    try:
+        return JobMatch(text, _compile(text, None))
+    except RuntimeError as error:
+        raise ValueError(explain_fault(text, str(error), JOB_NAMES)) from None
+
+
+_LOOP = re.compile(r"\b(?:all|exists|exists_one|map|filter)\b|[()]")
+_STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
+_OBSCURE = re.compile(r"\\|//|'''|\"\"\"")  # with these, what is text cannot be told from code by a glance
+
+
+def _check_limits(text: str) -> None:
+    """A loop over labels is fine; loops within loops could keep the planner busy for hours."""
     if len(text) > LENGTH_MAX:
-        raise ValueError(f"is longer than {LENGTH_MAX} characters")
-    parser = _Parser(text)
-    tests = [parser.test()]
-    while parser.accept("&&"):
-        tests.append(parser.test())
-    if parser.kind != "end":
-        raise parser.expected("'&&' or the end")
-    return Constraint(text, tuple(tests))
+        raise ValueError(f"is longer than {LENGTH_MAX:,} characters")
+    is_obscure = _OBSCURE.search(text) is not None
+    code = text if is_obscure else _STRING.sub(lambda found: " " * len(found[0]), text)
+    opened: list[bool] = []  # of the parentheses around: whether it is a loop's
+    loops, is_loop = 0, False
+    for match in _LOOP.finditer(code):
+        if match[0] == "(":
+            opened.append(is_loop)
+            is_loop = False
+        elif match[0] == ")":
+            del opened[-1:]
+        else:
+            loops, is_loop = loops + 1, True
+            if any(opened) or (is_obscure and loops > 1):
+                raise ValueError(f"must not loop within a loop, at character {match.start() + 1}")
+    if loops > LOOPS_MAX:
+        raise ValueError(f"must have at most {LOOPS_MAX} loops")
 
 
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<string>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"""
-    r"""|(?P<sign>==|!=|&&|\|\||<=|>=|[^\sA-Za-z_])|(?P<end>$))"""
-)
-_QUOTE_KEY = "write a key with other characters than letters, digits and _ as node.labels['the-key']"
-_HINTS = {
-    "||": "use `in [...]` for alternatives",
-    "=": "equality is spelt ==",
-    "&": "and is spelt &&",
-    "and": "and is spelt &&",
-    "-": _QUOTE_KEY,
-    ".": _QUOTE_KEY,
-    "'": "the text is not closed",
-    '"': "the text is not closed",
-}
+def _compile(text: str, scope: Scope | None) -> Any:
+    """Raises RuntimeError in CEL's words. A scope of None is that of jobs."""
+    from cel_expr_python import cel
+
+    compiled = _environment(scope).compile(text)
+    if compiled.return_type() != cel.Type.BOOL:
+        raise RuntimeError(f"returns {compiled.return_type().name()}")
+    return compiled
 
 
-class _Parser:
-    """Recursive descent with one token of look-ahead: `kind` and `token` are the next one."""
+@cache
+def _environment(scope: Scope | None) -> Any:
+    from cel_expr_python import cel
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._end = 0
-        self._advance()
+    kinds = {
+        _TEXT: cel.Type.STRING,
+        _TEXTS: cel.Type.Map(cel.Type.STRING, cel.Type.STRING),
+        _NUMBERS: cel.Type.Map(cel.Type.STRING, cel.Type.DYN),
+    }
+    names = JOB_NAMES if scope is None else NODE_NAMES[scope]
+    return cel.NewEnv(variables={name: kinds[kind] for name, kind in names.items()})
 
-    def test(self) -> Test:
-        """`VALUE == VALUE`, `VALUE != VALUE`, `VALUE in ['a', 'b']` or `'key' in node.labels`."""
-        literal, left = self._value()
-        if self.accept("in"):
-            return self._membership(literal, left)
-        if self.accept("=="):
-            right = self._value()[1]
-            return lambda kind: (value := left(kind)) is not None and value == right(kind)
-        if self.accept("!="):
-            right = self._value()[1]
-            return lambda kind: (value := left(kind)) is None or value != right(kind)
-        raise self.expected("==, != or in")
 
-    def accept(self, token: str) -> bool:
-        """Step over the token if it is the next one."""
-        if self.kind == "string" or self.token != token:
-            return False
-        self._advance()
-        return True
-
-    def expected(self, what: str) -> ValueError:
-        found = repr(self.token) if self.token else "the end"
-        hint = "" if self.kind == "string" else _HINTS.get(self.token, "")
-        return ValueError(f"expected {what} at character {self.start + 1}, found {found}{hint and '; ' + hint}")
-
-    def _membership(self, literal: bool, left: Value) -> Test:
-        if not self.accept("["):
-            if not literal:
-                raise self.expected("a list such as ['a', 'b']")
-            held = self._field(maps_only=True)[1]
-            return lambda kind: left(kind) in getattr(kind, held)
-        values = {self._string()}
-        while self.accept(","):
-            values.add(self._string())
-        self._require("]")
-        return lambda kind: left(kind) in values
-
-    def _value(self) -> tuple[bool, Value]:
-        """A quoted text (True) or a field of the node (False)."""
-        if self.kind == "string":
-            constant = self._string()
-            return True, lambda _: constant
-        key, field = self._field()
-        if field == "datacenter":
-            return False, lambda kind: kind.datacenter
-        return False, lambda kind: getattr(kind, field).get(key)
-
-    def _field(self, maps_only: bool = False) -> tuple[str, str]:
-        """`node.datacenter`, `node.labels.KEY`, `node.labels['KEY']`; only `node.labels` where a whole map is meant."""
-        if not self.accept("node"):
-            raise self.expected("node.labels" if maps_only else "a field such as node.labels.disk, or a quoted text")
-        self._require(".")
-        known = MAPS if maps_only else FIELDS
-        field = self.token
-        if self.kind != "word" or field not in known:
-            near = get_close_matches(field, known, n=1)
-            raise self.expected(f"node.{near[0]}" if near else f"one of {', '.join('node.' + name for name in known)}")
-        self._advance()
-        if maps_only or field == "datacenter":
-            return "", field
-        if self.accept("["):
-            key = self._string()
-            self._require("]")
-            return key, field
-        self._require(".")
-        if self.kind != "word":
-            raise self.expected(f"a key, as in node.{field}.disk or node.{field}['disk']")
-        key = self.token
-        self._advance()
-        return key, field
-
-    def _string(self) -> str:
-        if self.kind != "string":
-            raise self.expected("a text in quotes")
-        text = re.sub(r"\\(.)", r"\1", self.token[1:-1])
-        self._advance()
-        return text
-
-    def _require(self, token: str) -> None:
-        if not self.accept(token):
-            raise self.expected(repr(token))
-
-    def _advance(self) -> None:
-        match = _TOKEN.match(self._text, self._end)
-        assert match is not None and match.lastgroup is not None, "every character is some token"
-        self.kind = match.lastgroup
-        self.token = match[self.kind]
-        self.start = match.start(self.kind)
-        self._end = match.end()
+def _evaluate(compiled: Any, known: dict[str, Any]) -> bool:
+    try:
+        value = compiled.eval(data=known)
+    except RuntimeError:
+        return False
+    return value.value() is True

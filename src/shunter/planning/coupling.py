@@ -235,7 +235,7 @@ class Couplings:
         return self._view.presence(match)[:count]
 
     def _matching_nodes(self, rule: Affinity) -> BoolArray:
-        return self._ledger.kinds.meet(rule.match)[self._ledger.kind[: self._ledger.count]]
+        return self._ledger.kinds.hold_on(rule.match, slice(0, self._ledger.count))
 
     def _holds(self, match: str, task_class: TaskClass) -> bool:
         return self._view.matches is not None and self._view.matches(match, task_class.id)

@@ -1,32 +1,54 @@
-"""What constraints and datacenters say about kinds of nodes, evaluated once a kind. Owned by a `Ledger`."""
+"""What constraints and datacenters say about nodes, evaluated once a kind where they ask about nothing else.
+Owned by a `Ledger`; filters and couplings ask.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shunter.planning.constraints import parse_constraint
-from shunter.planning.view import BoolArray, NodeKind
+from shunter.planning.constraints import Constraint, Scope, parse_constraint
+from shunter.planning.view import BoolArray, IntArray, NodeKind, Nodes
 
 VERDICTS_MAX = 4096  # questions remembered; past it all are asked again
+ROW_VERDICTS_MAX = 256  # those that look at single nodes, which take more memory
+SIZES_MAX = 65536  # answers by kind and capacity that are kept for one question
+
+Rows = slice | IntArray
 
 
 class Kinds:
     """Answers by kind. The engine only appends to its list of kinds, so an answer stays true and just grows longer."""
 
-    def __init__(self, kinds: list[NodeKind]) -> None:
+    def __init__(self, kinds: list[NodeKind], nodes: Nodes | None = None) -> None:
         self._kinds = kinds
+        self._nodes = nodes
         self._verdicts: dict[Hashable, BoolArray] = {}
+        self._by_row: dict[str, _RowVerdicts] = {}
+
+    def hold_on(self, constraint: str, rows: Rows) -> BoolArray:
+        """On which of the rows it holds, whatever it asks about."""
+        assert self._nodes is not None, "rows are asked about only where there are nodes"
+        parsed = _parse(constraint)
+        if parsed is None or parsed.scope == Scope.KIND:
+            return self.meet(constraint)[self._nodes.kind[: self._nodes.count][rows]]
+        known = self._by_row.get(constraint)
+        if known is None:
+            if len(self._by_row) >= ROW_VERDICTS_MAX:
+                self._by_row.clear()
+            known = self._by_row[constraint] = _RowVerdicts(parsed, self._nodes)
+        return known.on(rows)
 
     def meet(self, constraint: str) -> BoolArray:
-        """Manifests are refused if a constraint cannot be read. One that another version let in holds nowhere: its
-        tasks wait, and all other tasks are planned."""
-        try:
-            holds = parse_constraint(constraint).holds
-        except ValueError:
+        """By kind. Manifests are refused if a constraint cannot be read. One that another version let in holds nowhere:
+        its tasks wait, and all other tasks are planned."""
+        parsed = _parse(constraint)
+        if parsed is None or parsed.scope != Scope.KIND:
             return np.zeros(len(self._kinds), dtype=np.bool_)
-        return self._ask(constraint, holds)
+        return self._ask(constraint, parsed.holds)
 
     def lie_in(self, datacenters: tuple[str, ...]) -> BoolArray:
         return self._ask(("datacenters", datacenters), lambda kind: kind.datacenter in datacenters)
@@ -47,3 +69,61 @@ class Kinds:
         verdict = fresh if known is None else np.concatenate([known, fresh])
         self._verdicts[question] = verdict
         return verdict
+
+
+class _RowVerdicts:
+    """One constraint that asks about capacity or name, row by row. A row is asked again when its kind or capacity is
+    another one; nodes alike in both are asked once, unless the name matters."""
+
+    def __init__(self, constraint: Constraint, nodes: Nodes) -> None:
+        self._constraint, self._nodes = constraint, nodes
+        self._verdicts: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._kind: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._capacity: IntArray = np.zeros((0, 0), dtype=np.int64)
+        self._answers: dict[tuple[int, bytes], bool] = {}
+
+    def on(self, rows: Rows) -> BoolArray:
+        nodes = self._nodes
+        if len(self._verdicts) < nodes.count or self._capacity.shape[1] != len(nodes.resources):
+            self._grow()
+        asked = np.arange(nodes.count)[rows]
+        changed = (self._kind[asked] != nodes.kind[asked]) | (
+            self._capacity[asked] != nodes.capacity[asked, : len(nodes.resources)]
+        ).any(axis=1)
+        for row in asked[changed].tolist():
+            self._verdicts[row] = self._ask(row)
+        stale = asked[changed]
+        self._kind[stale] = nodes.kind[stale]
+        self._capacity[stale] = nodes.capacity[stale, : len(nodes.resources)]
+        verdict: BoolArray = self._verdicts[asked]
+        return verdict
+
+    def _ask(self, row: int) -> bool:
+        nodes, constraint = self._nodes, self._constraint
+        kind, amounts = int(nodes.kind[row]), nodes.capacity[row, : len(nodes.resources)]
+        sizes = {name: amount for name, amount in zip(nodes.resources, amounts.tolist(), strict=True) if amount}
+        if constraint.scope == Scope.NAME:
+            return constraint.holds(nodes.kinds[kind], nodes.names[row], sizes)
+        key = (kind, amounts.tobytes())
+        answer = self._answers.get(key)
+        if answer is None:
+            if len(self._answers) >= SIZES_MAX:
+                self._answers.clear()
+            answer = self._answers[key] = constraint.holds(nodes.kinds[kind], capacity=sizes)
+        return answer
+
+    def _grow(self) -> None:
+        """New rows, and all rows where there is a new resource, are of no kind at all, so that they are asked."""
+        rows = len(self._nodes.kind)
+        self._verdicts = np.zeros(rows, dtype=np.bool_)
+        self._kind = np.full(rows, -1, dtype=np.int32)
+        self._capacity = np.zeros((rows, len(self._nodes.resources)), dtype=np.int64)
+        self._answers.clear()
+
+
+@lru_cache(maxsize=VERDICTS_MAX)
+def _parse(constraint: str) -> Constraint | None:
+    try:
+        return parse_constraint(constraint)
+    except ValueError:
+        return None

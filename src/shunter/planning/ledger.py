@@ -176,7 +176,7 @@ class Ledger:
         self._tick = -1
         self.starts += 1
         self.column = {name: column for column, name in enumerate(nodes.resources)}
-        self.kinds = Kinds(nodes.kinds)
+        self.kinds = Kinds(nodes.kinds, nodes)
         self._allocate(resources=len(nodes.resources), rows=len(nodes.changed))
         self.clock += 1
         self.stamp[:] = self.clock  # whatever is remembered about any row is void

@@ -236,7 +236,7 @@ def test_every_rule_says_why_it_refuses_a_node() -> None:
         exclusive=True,
         distinct="rack",
         affinity=(
-            Affinity("node", "node.labels.rack != 'c'", require=True),
+            Affinity("node", "!has(node.labels.rack) || node.labels.rack != 'c'", require=True),
             Affinity("job", "db", require=True, anti=True),
         ),
     )
@@ -244,7 +244,7 @@ def test_every_rule_says_why_it_refuses_a_node() -> None:
     yard.run(web, 1)
     assert {(each.text, each.nodes) for each in reasons(yard, web)} == {
         ("exclusive: the node is in use", 1),
-        ("affinity: not node.labels.rack != 'c'", 1),
+        ("affinity: not !has(node.labels.rack) || node.labels.rack != 'c'", 1),
         ("distinct rack: the node has no such label", 1),
         ("distinct rack: a node with the same value has a task of this group", 2),
     }
