@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shunter.log import Log
+from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.planner import POLICY_DEFAULT, Planner, build_policy
 from shunter.planning.policies import fork_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
@@ -31,6 +32,11 @@ class Brain:
         self._make_fallback = make_fallback or (lambda: build_policy(POLICY_DEFAULT))
         self._fallback: Policy | None = None
         self.use(policy)
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """What nodes are judged by, for explanations. A policy of another make tells none: ours are the next best."""
+        return self.policy.filters if isinstance(self.policy, Planner) else FILTERS
 
     def use(self, policy: Policy) -> None:
         """From the next round on."""

@@ -10,14 +10,15 @@ from collections import ChainMap, Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine.placing import place
+from shunter.engine.placing import place, shrink
 from shunter.engine.records import runs_of
 from shunter.engine.recovery import load, make_snapshot
+from shunter.engine.reports import lose
 from shunter.engine.round import Round, Timers
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state import State
@@ -25,9 +26,10 @@ from shunter.engine.submits import Submitted, on_submit
 from shunter.model.jobs import JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.planning.policies import fork_policy
-from shunter.planning.view import ClusterView, Decision, FloatArray, Policy
+from shunter.planning.view import FloatArray, Policy
 from shunter.ports.store import Snapshot
 
+T = TypeVar("T")
 ROUNDS_MAX = 1_000  # of placing in one dry run: 20 million tasks, as rounds are limited now
 
 
@@ -57,71 +59,68 @@ class DryRun:
     """One copy. `do` what commands do, then `place`; what came of it is read off."""
 
     def __init__(self, material: Material) -> None:
+        self._material = material
         self.state = _copy_state(material)
-        self._policy = _Heard(fork_policy(material.policy))
-        self._round = Round(self.state, 0, material.now_ms, material.settings, Random(material.now_ms), Timers())
-        self._read = 0
+        self._policy = fork_policy(material.policy)
         self.placed: Counter[tuple[int, int, int]] = Counter()  # (job id, group, node) -> tasks
         self.preempted: Counter[tuple[int, int]] = Counter()  # (job id, node) -> tasks
 
-    def do(self, command: Callable[[Round], Any]) -> Any:
+    def do(self, command: Callable[[Round], T]) -> T:
         """Carry out any command of the engine; what it refuses is raised."""
-        return command(self._round)
+        round = self._new_round()
+        answer = command(round)
+        self._read_off(round)
+        return answer
 
     def submit(self, specs: list[JobSpec], user: str) -> list[Submitted]:
-        return on_submit(self._round, specs, user, None)
+        return self.do(lambda round: on_submit(round, specs, user, None))
 
     def withdraw(self, job_id: int) -> None:
         """Take back what of a job has not started, and free its name: another may be submitted in its place."""
-        job = self.state.jobs[job_id]
+        job, round = self.state.jobs[job_id], self._new_round()
         for group in job.groups:
             states = self.state.table.state[group.base : group.base + group.count]
             for first, last in runs_of(np.flatnonzero(states <= TaskState.QUEUED)):
-                cancelled = c.TasksMoved(
-                    job.id, group.number, first, last, TaskEvent.CANCELLED, self._round.now_ms, "", job.ref
-                )
-                self._round.record(cancelled)
+                event, now_ms = TaskEvent.CANCELLED, round.now_ms
+                round.record(c.TasksMoved(job.id, group.number, first, last, event, now_ms, "", job.ref))
         self.state.names.get(job.namespace, {}).pop(job.name, None)
 
     def place(self) -> None:
-        """Rounds of placing until nothing more happens."""
+        """Rounds of placing until nothing more happens; whoever is preempted ends at once."""
         for _ in range(ROUNDS_MAX):
-            before = len(self._round.changes)
-            self._policy.is_partial = False
-            place(self._round, self._policy)
-            if len(self._round.changes) == before and not self._policy.is_partial:
+            round = self._new_round()
+            place(round, self._policy)
+            if not round.changes and not round.is_partial and not self._end_preempted():
                 break
-        self._read_off()
+            self._read_off(round)
 
     def started(self, job_id: int) -> int:
         """How many tasks of a job found a node in this dry run."""
         return sum(count for (job, _, _), count in self.placed.items() if job == job_id)
 
-    def _read_off(self) -> None:
-        for change in self._round.changes[self._read :]:
+    def _end_preempted(self) -> bool:
+        """Let the tasks end that had to go; says whether there was any."""
+        round, found = self._new_round(), False
+        for job_id in {job for job, _ in self.preempted}:
+            for group in self.state.jobs[job_id].groups:
+                for index in sorted(group.coming_back or ()):
+                    lose(round, group, index, index, "")
+                    found = True
+        shrink(round)
+        return found
+
+    def _new_round(self) -> Round:
+        material = self._material
+        return Round(self.state, 0, material.now_ms, material.settings, Random(material.now_ms), Timers())
+
+    def _read_off(self, round: Round) -> None:
+        for change in round.changes:
             if isinstance(change, c.TasksPlaced):
                 self.placed[change.job, change.group, change.node] += change.last - change.first + 1
             elif isinstance(change, c.TasksMoved) and change.event == TaskEvent.PREEMPTED:
-                group = self.state.jobs[change.job].groups[change.group]
+                group = self.state.known_group(change.job, change.group)
                 nodes = self.state.table.node[group.base + change.first : group.base + change.last + 1]
                 self.preempted.update((change.job, node) for node in nodes.tolist())
-        self._read = len(self._round.changes)
-
-
-class _Heard:
-    """A policy, and whether its last answer was only a part."""
-
-    fast = True
-
-    def __init__(self, policy: Policy) -> None:
-        self.name = policy.name
-        self.is_partial = False
-        self._policy = policy
-
-    def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
-        decision = self._policy.decide(view, now, budget)
-        self.is_partial = decision.is_partial
-        return decision
 
 
 def _copy_state(material: Material) -> State:

@@ -129,9 +129,10 @@ class LocalGateway:
             return why_task(task)
         if not isinstance(run, Job):
             return _why_ended(run)
-        found = why(self._engine.state, run, int(self._clock.now() * 1000))
-        if found.reasons:
-            found.suggestions = await self._dry_runs.try_out(suggest, run.id)
+        filters = self._engine.brain.filters
+        found = why(self._engine.state, run, int(self._clock.now() * 1000), filters)
+        if found.start is not None:
+            found.suggestions = await self._dry_runs.try_out(suggest, run.id, filters)
         return found
 
     async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:

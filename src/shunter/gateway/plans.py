@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from shunter.engine.dry_run import DryRun, Material, take_material
 from shunter.engine.engine import Engine
 from shunter.engine.records import Job
-from shunter.gateway.reasons import reasons_of, wait_sentence
+from shunter.gateway.reasons import reasons_of, say_state
 from shunter.model.errors import Busy
 from shunter.model.jobs import JobSpec
 from shunter.model.views import PlannedJobView, PlannedPlacementView, PlannedPreemptionView, PlanView
@@ -95,7 +95,7 @@ def _planned(trial: DryRun, job: Job, now_ms: int) -> PlannedJobView:
         name=job.name,
         namespace=job.namespace,
         verdict="waits" if waits else "starts",
-        sentence=wait_sentence(trial.state, job, now_ms) if waits else f"{started} would start.",
+        sentence=say_state(trial.state, job, now_ms) if waits else f"{started} would start.",
         count=count,
         starts=starts,
         waits=waits,

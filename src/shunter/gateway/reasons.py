@@ -1,27 +1,33 @@
-"""Why a job is where it is: one sentence, the reasons of the nodes, what would start it, and when it may start.
+"""Why a job is where it is: its state in one sentence, what nodes have against it, and when it may start.
 
 Called by the gateway, and by plans for what would wait.
 """
 
 from __future__ import annotations
 
-from shunter.engine.records import Job
+from collections.abc import Sequence
+
+from shunter.engine.cluster_view import build_view
+from shunter.engine.records import Group, Job
 from shunter.engine.state import State
 from shunter.engine.views import counts_view
+from shunter.gateway.estimates import estimate_start
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
-from shunter.model.views import ReasonView, TaskView, WhyView
+from shunter.model.views import ReasonView, TaskView, WhyView, iso
+from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.explain import explain
 
 
-def why(state: State, job: Job, now_ms: int) -> WhyView:
-    counts = job.counts()
+def why(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> WhyView:
+    """All but the suggestions, which take copies of the cluster."""
     return WhyView(
         name=job.name,
         state=job.state.word,
-        sentence=wait_sentence(state, job, now_ms),
-        counts=counts_view(counts),
-        reasons=reasons_of(state, job),
+        sentence=say_state(state, job, now_ms, filters),
+        counts=counts_view(job.counts()),
+        reasons=reasons_of(state, job, filters),
+        start=estimate_start(state, job, now_ms, filters),
     )
 
 
@@ -41,39 +47,74 @@ def why_task(task: TaskView) -> WhyView:
     return WhyView(name=task.name, state=task.state, sentence=words.get(task.state, failed), counts={task.state: 1})
 
 
-def reasons_of(state: State, job: Job) -> list[ReasonView]:
+def reasons_of(state: State, job: Job, filters: Sequence[Filter] = FILTERS) -> list[ReasonView]:
     """Of the groups that could be placed and are not: what each node has against them, counted."""
+    ready = [group for group in job.groups if group.ready]
+    if not ready:
+        return []
+    view = build_view(state)
     return [
         ReasonView(text=reason.text, nodes=reason.nodes, examples=list(reason.examples))
-        for group in job.groups
-        if group.ready
-        for reason in explain(group.task_class.task_class, state.nodes.view)
+        for group in ready
+        for reason in explain(group.task_class.task_class, state.nodes.view, filters, view)
     ]
 
 
-def wait_sentence(state: State, job: Job, now_ms: int) -> str:
+def say_state(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> str:
     """The state of a job that has not ended, in one sentence."""
     counts = job.counts()
     total = sum(counts)
-    queued = counts[TaskState.QUEUED]
-    live = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING]
+    waiting, queued = counts[TaskState.WAITING], counts[TaskState.QUEUED]
+    if job.is_held and waiting + queued:
+        return f"{job.name} is held, and {waiting + queued} of {total} tasks wait: shunter release {job.name}"
+    if queued:
+        return _say_queued(state, job, now_ms, filters)
+    if waiting:
+        return f"{waiting} of {total} tasks wait: {_say_waiting(job, now_ms)}."
     if counts[TaskState.STOPPING]:
         return f"{job.name} is stopping: {counts[TaskState.STOPPING]} of {total} tasks have not ended yet."
-    if not queued:
-        return f"{job.name} is running: {live} of {total} tasks are on nodes, none waits."
+    live = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING]
+    return f"{job.name} is running: {live} of {total} tasks are on nodes, none waits."
+
+
+def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter]) -> str:
+    counts = job.counts()
+    some = f"{counts[TaskState.QUEUED]} of {sum(counts)} tasks wait"
     delayed = [at_ms for group in job.groups for at_ms in (group.delayed or {}).values()]
-    if len(delayed) == queued:
+    if len(delayed) == counts[TaskState.QUEUED]:
         wait = format_duration(max(min(delayed) - now_ms, 0) / 1000)
-        return f"{job.name} waits out the back-off of {queued} of {total} tasks; the next one is tried in {wait}."
+        return f"{some}: {job.name} waits out its back-off, and the next attempt comes in {wait}."
+    limited = next((group for group in job.groups if _is_at_most(group)), None)
+    if limited is not None:
+        return f"{some}: {limited.spec.parallel_max} run at once, as many as parallel_max allows."
     ahead = _ahead(job)
     if ahead is not None:
-        return f"{queued} of {total} tasks wait: job {ahead.name} asks for the same and came first."
-    reasons = reasons_of(state, job)
+        return f"{some}: job {ahead.name} asks for the same and came first."
+    reasons = reasons_of(state, job, filters)
     if reasons:
         first = reasons[0]
         nodes = f" ({first.nodes} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
-        return f"{queued} of {total} tasks wait: {first.text}{nodes}."
-    return f"{queued} of {total} tasks wait for their turn in the next round."
+        return f"{some}: {first.text}{nodes}."
+    return f"{some} for their turn in the next round."
+
+
+def _say_waiting(job: Job, now_ms: int) -> str:
+    """What a job waits for that is not queued yet."""
+    options = job.options
+    start_ms = options.start_at_ms or (job.submitted_ms + int(options.start_in_s * 1000) if options.start_in_s else 0)
+    if start_ms > now_ms:
+        return f"it starts at {iso(start_ms / 1000)}, in {format_duration((start_ms - now_ms) / 1000)}"
+    if options.after:
+        return "it comes after " + ", ".join(f"{edge.job} ({edge.when})" for edge in options.after)
+    groups = {edge.group for group in job.groups if group.counts[TaskState.WAITING] for edge in group.spec.after}
+    if groups:
+        return f"they come after the group{'s' if len(groups) > 1 else ''} {', '.join(sorted(groups))}"
+    return "for others to end first"
+
+
+def _is_at_most(group: Group) -> bool:
+    most = group.spec.parallel_max
+    return bool(most and group.ready and group.task_class.width >= most)
 
 
 def _ahead(job: Job) -> Job | None:

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shunter.model.jobs import LICENCE_PREFIX
 from shunter.planning.candidates import FILTERS, Filter, Refusal, spell_amount
+from shunter.planning.coupling import Couplings, coupling_filter
 from shunter.planning.ledger import Ledger
-from shunter.planning.view import IntArray, Nodes, TaskClass
+from shunter.planning.view import ClusterView, IntArray, Nodes, TaskClass
 
 EXAMPLES_MAX = 3
 REASONS_MAX = 20
@@ -24,12 +26,18 @@ class Reason:
     examples: tuple[str, ...]
 
 
-def explain(task_class: TaskClass, nodes: Nodes, filters: Sequence[Filter] = FILTERS) -> list[Reason]:
-    """The first reason of every node, most frequent first; together they count each node once."""
+def explain(
+    task_class: TaskClass, nodes: Nodes, filters: Sequence[Filter] = FILTERS, view: ClusterView | None = None
+) -> list[Reason]:
+    """The first reason of every node, most frequent first; together they count each node once. With the whole `view`
+    also what is no matter of nodes, before everything else, and the rules that couple tasks."""
     if nodes.count <= 1:
         return [Reason("the cluster has no nodes", 0, ())]
     ledger = Ledger()
     ledger.sync(nodes)
+    above = [] if view is None else [Reason(text, 0, ()) for text in limits_reached(task_class, view)]
+    if view is not None:
+        filters = (*filters, coupling_filter(Couplings(view, ledger)))
     rows = np.arange(1, nodes.count)
     hopeless = _never_fits(task_class, ledger)
     refusals = [(hopeless, rows)] if hopeless else _merged(_refusals(task_class, ledger, rows, filters))
@@ -37,15 +45,31 @@ def explain(task_class: TaskClass, nodes: Nodes, filters: Sequence[Filter] = FIL
     if len(refusals) > REASONS_MAX:
         rest = np.concatenate([rows for _, rows in refusals[REASONS_MAX - 1 :]])
         refusals[REASONS_MAX - 1 :] = [("other reasons", rest)]
-    return [
+    return above + [
         Reason(text, len(rows), tuple(nodes.names[row] for row in rows[:EXAMPLES_MAX].tolist()))
         for text, rows in refusals
     ]
 
 
+def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
+    """What keeps a class waiting whatever room the nodes have: its queue, and licences of the whole cluster."""
+    queue = view.queues.get(task_class.queue)
+    if queue is not None and queue.is_paused:
+        yield f"queue {task_class.queue} is paused"
+    elif queue is not None and queue.running_max and queue.running >= queue.running_max:
+        yield f"queue {task_class.queue} has {queue.running} tasks on nodes, as many as its running_max allows"
+    for name, need in task_class.needs.items():
+        if name.startswith(LICENCE_PREFIX):
+            total, used = view.licences.get(name, (0, 0))
+            if total - used < need:
+                yield f"{name}: needs {need}, {max(total - used, 0)} of {total} are free"
+
+
 def _never_fits(task_class: TaskClass, ledger: Ledger) -> str | None:
     """The one reason that makes all others idle: no node is large enough, even if it were empty."""
     for resource, need in task_class.needs.items():
+        if resource.startswith(LICENCE_PREFIX):
+            continue
         largest = int(ledger.capacity(resource).max()) if resource in ledger.column else 0
         if largest == 0:
             return f"no node has {resource}"

@@ -83,6 +83,10 @@ class Planner:
         self._backlog = Backlog(stages.order, self._ledger)
 
     @property
+    def filters(self) -> tuple[Filter, ...]:
+        return self._stages.filters
+
+    @property
     def is_built_in(self) -> bool:
         """Whether all of its stages are ours, and need no guard."""
         ours = SCORES.get(self._stages.score.name)

@@ -1,0 +1,124 @@
+"""When a job that waits may start, and what that rests on. Called by `gateway.reasons`.
+
+It looks at one thing only: what runs and is expected to end. Others that wait may come first, and whoever is told so
+reads "about"; the basis says whose end it is and how that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shunter.engine.records import Group, Job
+from shunter.engine.state import State
+from shunter.model.jobs import LASTING
+from shunter.model.lifecycles import TaskState
+from shunter.model.resources import format_duration
+from shunter.model.views import StartView, iso
+from shunter.planning.candidates import FILTERS, Filter
+from shunter.planning.estimate import Ending, Forecast
+
+ENDINGS_MAX = 20_000  # of those expected first, that are looked at
+
+
+def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> StartView | None:
+    """Of the next task of a job. None for a job of which none waits."""
+    waiting = [group for group in job.groups if group.counts[TaskState.QUEUED] or group.counts[TaskState.WAITING]]
+    if not waiting:
+        return None
+    ready = [group for group in waiting if group.ready]
+    if not ready:
+        return _by_time(job, waiting, now_ms)
+    queue = job.options.queue
+    if job.is_held:
+        return StartView(at=None, basis="it is held")
+    if state.queues.get(queue).is_paused:
+        return StartView(at=None, basis=f"queue {queue} is paused")
+    found = [_of_group(state, group, now_ms, filters) for group in ready]
+    return min(found, key=lambda start: (start.at is None, start.at or ""))
+
+
+def _by_time(job: Job, waiting: list[Group], now_ms: int) -> StartView:
+    """Nothing of it could be placed: a matter of time, or of something else."""
+    delayed = [at_ms for group in waiting for at_ms in (group.delayed or {}).values()]
+    if delayed:
+        return StartView(at=iso(min(delayed) / 1000), basis="its back-off ends then")
+    options = job.options
+    start_ms = options.start_at_ms or (job.submitted_ms + int(options.start_in_s * 1000) if options.start_in_s else 0)
+    if job.is_held:
+        return StartView(at=None, basis="it is held")
+    if start_ms > now_ms and not options.after:
+        return StartView(at=iso(start_ms / 1000), basis="its start_at")
+    return StartView(at=None, basis="it waits for others to end first")
+
+
+def _of_group(state: State, group: Group, now_ms: int, filters: Sequence[Filter]) -> StartView:
+    rules = group.task_class.task_class.rules
+    count = group.task_class.queued if rules is not None and rules.gang else 1
+    forecast = Forecast(group.task_class.task_class, state.nodes.view, filters)
+    if not forecast.could_ever(count):
+        return StartView(at=None, basis="no node could take it as it is, even if nothing else ran")
+    endings = expected_endings(state, group, now_ms)
+    ending = forecast.first_room(endings, count)
+    if ending is None:
+        told = "nothing that runs says how long" if not endings else "what is expected to end does not make enough room"
+        return StartView(at=None, basis=told)
+    ended = state.groups[ending.source]
+    assert ended is not None
+    return StartView(at=iso(ending.at_ms / 1000), basis=_basis(state, ended, ending, now_ms))
+
+
+def expected_endings(state: State, asking: Group, now_ms: int) -> list[Ending]:
+    """The ends of tasks of which anyone says how long they run, the first ones. What other classes have queued would
+    take the room of their own again, so theirs do not count."""
+    table = state.table
+    states = table.state[: table.used]
+    live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
+    found: list[Ending] = []
+    for slot in np.unique(table.group[live]).tolist():
+        group = state.groups[slot]
+        if group is None or (group.task_class.queued and group.task_class is not asking.task_class):
+            continue
+        rows = live[table.group[live] == slot]
+        stopping = states[rows] == TaskState.STOPPING
+        seconds = how_long(state, group)[0]
+        ends = np.maximum(np.where(table.started_ms[rows] > 0, table.started_ms[rows], now_ms) + seconds * 1000, now_ms)
+        ends = np.where(stopping, now_ms + group.spec.task.stop_grace_s * 1000, ends)
+        known = stopping | (seconds > 0)
+        needs = group.task_class.task_class.needs
+        for end_ms, node in sorted(zip(ends[known].tolist(), table.node[rows][known].tolist(), strict=True)):
+            found.append(Ending(int(end_ms), node, needs, slot))
+            if len(found) > 2 * ENDINGS_MAX:
+                found = sorted(found, key=lambda ending: ending.at_ms)[:ENDINGS_MAX]
+    return sorted(found, key=lambda ending: ending.at_ms)[:ENDINGS_MAX]
+
+
+def how_long(state: State, group: Group) -> tuple[float, str]:
+    """How long a task of a group runs, in seconds, and how that is known; 0 if nobody knows."""
+    job, spec = group.job, group.spec
+    if job.type in LASTING:
+        return 0.0, ""
+    if spec.estimate_s:
+        return spec.estimate_s, f"by its estimate of {format_duration(spec.estimate_s)}"
+    learnt = state.durations.estimate_s(job.namespace, job.name, spec.name)
+    if learnt:
+        runs = state.durations.runs(job.namespace, job.name, spec.name)
+        return learnt, f"as its tasks took {format_duration(learnt)} in {runs} earlier run{'s' if runs != 1 else ''}"
+    table, rows = state.table, slice(group.base, group.base + group.count)
+    done = table.state[rows] == TaskState.SUCCEEDED
+    if done.any():
+        mean = float((table.ended_ms[rows][done] - table.started_ms[rows][done]).mean()) / 1000
+        return max(mean, 0.001), f"as its {int(done.sum()):,} tasks that ended took {format_duration(mean)}"
+    if spec.task.run_timeout_s:
+        return spec.task.run_timeout_s, f"which may run for {format_duration(spec.task.run_timeout_s)} at most"
+    return 0.0, ""
+
+
+def _basis(state: State, group: Group, ending: Ending, now_ms: int) -> str:
+    job, node = group.job, state.nodes.view.names[ending.node]
+    ends = f"when {job.name}@{job.run} ends on {node}"
+    if group.counts[TaskState.STOPPING]:
+        return f"when {job.name}@{job.run}, which is stopping, has ended on {node}"
+    known = how_long(state, group)[1]
+    return f"{ends}, {known}" + (", which is over" if ending.at_ms <= now_ms else "")
