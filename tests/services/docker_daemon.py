@@ -119,27 +119,36 @@ def start() -> TestDaemon:
     """Raises RuntimeError with the end of the daemon's log where it does not come up."""
     folder = Path(tempfile.mkdtemp(prefix="shunter-docker-", dir="/tmp"))
     (folder / "daemon.json").write_text("{}")
-    bridge = _make_bridge(folder)
+    daemon = start_again(TestDaemon(folder, 0, _make_bridge(folder)))
+    repository, _, tag = IMAGE.partition(":")
+    daemon.call("POST", "images/create", root_files(), fromSrc="-", repo=repository, tag=tag)
+    return daemon
+
+
+def start_again(daemon: TestDaemon) -> TestDaemon:
+    """The next life of a daemon, in the same folder; returns when it answers."""
+    folder = daemon.folder
     words = [
         "dockerd", "--data-root", f"{folder}/data", "--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid",
         "--host", f"unix://{folder}/docker.sock", "--config-file", f"{folder}/daemon.json",
-        "--iptables=false", "--ip-masq=false", "--ip-forward=false", "--bridge", _bridge(folder) if bridge else "none",
+        "--iptables=false", "--ip-masq=false", "--ip-forward=false",
+        "--bridge", _bridge(folder) if daemon.bridge else "none",
     ]  # fmt: skip
-    with open(folder / "log", "wb") as log:
+    (folder / "pid").unlink(missing_ok=True)
+    with open(folder / "log", "ab") as log:
         process = subprocess.Popen(words, stdout=log, stderr=log, start_new_session=True)
-    daemon = TestDaemon(folder, process.pid, bridge)
+    started = TestDaemon(folder, process.pid, daemon.bridge)
     deadline = time.monotonic() + UP_MAX_S
     while True:
         try:
-            daemon.call("GET", "_ping")
-            break
-        except (aiohttp.ClientError, OSError) as error:
+            started.call("GET", "_ping")
+            return started
+        except (aiohttp.ClientError, OSError, AssertionError) as error:
             if process.poll() is not None or time.monotonic() > deadline:
-                end(daemon)
-                raise RuntimeError(f"dockerd did not come up: {error}") from error
+                words = (folder / "log").read_text().splitlines()[-3:]
+                end(started)
+                raise RuntimeError(f"dockerd did not come up: {words}") from error
             time.sleep(0.05)
-    daemon.call("POST", "images/create", root_files(), fromSrc="-", repo=IMAGE.split(":")[0], tag=IMAGE.split(":")[1])
-    return daemon
 
 
 def end(daemon: TestDaemon) -> None:
@@ -151,6 +160,9 @@ def end(daemon: TestDaemon) -> None:
             if time.monotonic() > deadline:
                 os.kill(daemon.pid, signal.SIGKILL)
             time.sleep(0.02)
+    for pid in _pids_of(daemon.folder):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     for line in reversed(Path("/proc/mounts").read_text().splitlines()):
         if (place := line.split()[1]).startswith(f"{daemon.folder}/"):
             subprocess.run(["umount", "-l", place], check=False, capture_output=True)
@@ -197,6 +209,16 @@ def _make_bridge(folder: Path) -> bool:
     if shutil.which("ip") is None:
         return False
     return all(subprocess.run(["ip", *step.split()], capture_output=True).returncode == 0 for step in steps)
+
+
+def _pids_of(folder: Path) -> list[int]:
+    """What a daemon that was killed left: its containerd, and what watches over each container."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and f"{folder}/".encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
 
 
 def _is_alive(pid: int) -> bool:

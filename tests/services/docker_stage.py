@@ -35,7 +35,7 @@ async def docker_staged(folder: Path, daemon: TestDaemon) -> AsyncIterator[Docke
         for running in stage.running:
             await running.remove()
         await stage.runtime.close()
-        left = await stage.containers()
+        left = await stage.containers() if stage.attributes else []
         for container in left:
             await stage.daemon.remove(container["Id"])
         await stage.daemon.close()

@@ -1,0 +1,89 @@
+"""How images come onto a node: once, told in the log, again after a failure that may pass, never in vain."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from shunter.worker.runtimes.docker.daemon import Daemon
+from shunter.worker.runtimes.docker.images import TRIES_MAX, Images
+from shunter.worker.runtimes.port import NotStarted
+from tests.services.docker_daemon import TestDaemon
+from tests.services.docker_registry import registry
+from tests.services.docker_stage import docker_staged
+
+pytestmark = pytest.mark.services
+
+
+async def test_a_missing_image_is_pulled_and_the_log_tells(tmp_path: Path, docker: TestDaemon) -> None:
+    with registry("first") as server:
+        async with docker_staged(tmp_path, docker) as stage:
+            outcome, out, err = await stage.run("/bin/cat", "/mark", image=server.image)
+            assert (outcome.exit_code, out) == (0, b"first")
+            assert err.startswith(f"[shunter: image {server.image}: pulling]\n".encode())
+            assert b": pulled in " in err
+            asked = server.asked
+            _, out, err = await stage.run("/bin/cat", "/mark", image=server.image)
+            assert (out, err, server.asked) == (b"first", b"", asked)
+
+
+async def test_pull_always_asks_the_registry_again_and_never_does_not(tmp_path: Path, docker: TestDaemon) -> None:
+    with registry("policy") as server:
+        async with docker_staged(tmp_path, docker) as stage:
+            with pytest.raises(NotStarted, match="is not on the node, and pull: never"):
+                await stage.launch("/bin/true", image=server.image, pull="never")
+            assert server.asked == 0
+            await stage.run("/bin/true", image=server.image)
+            asked = server.asked
+            assert (await stage.run("/bin/true", image=server.image, pull="always"))[0].exit_code == 0
+            assert server.asked > asked
+
+
+async def test_output_after_a_pull_survives_a_restart_of_the_worker(tmp_path: Path, docker: TestDaemon) -> None:
+    with registry("restart") as server:
+        async with docker_staged(tmp_path, docker) as stage:
+            await stage.launch("/bin/sh", "-c", "echo task >&2; exit 1", image=server.image)
+            [running] = (await stage.restart()).values()
+            assert (await running.ended()).exit_code == 1
+            lines = stage.read("stderr").splitlines()
+            assert (lines[0].endswith(b"pulling]"), lines[-1], lines.count(b"task")) == (True, b"task", 1)
+
+
+async def test_a_failure_that_may_pass_is_tried_again_with_a_growing_delay(docker: TestDaemon) -> None:
+    told: list[str] = []
+    daemon = Daemon(docker.host)
+    with registry("again") as server:
+        server.failures = 2
+        await Images(daemon, delay_s=0.05).pull(server.image, told.append)
+        failed = [text for text in told if "failed" in text]
+        assert failed
+        assert "503" in failed[0]
+        assert all(server.image in text for text in told)
+        assert "pulled in" in told[-1]
+        server.failures = 1000
+        with pytest.raises(NotStarted, match=f"image {server.image} cannot be pulled, tried {TRIES_MAX} times"):
+            await Images(daemon, delay_s=0.01).pull(server.image, told.append)
+    await daemon.close()
+
+
+async def test_an_image_that_no_registry_has_fails_at_once(tmp_path: Path, docker: TestDaemon) -> None:
+    with registry() as server:
+        image = f"127.0.0.1:{server.port}/nothing:7"
+        async with docker_staged(tmp_path, docker) as stage:
+            with pytest.raises(NotStarted, match=f"image {image} cannot be pulled: .*unknown"):
+                await stage.launch("/bin/true", image=image)
+        assert server.asked <= 3  # the daemon itself asks in several ways, once
+
+
+async def test_all_that_wait_for_an_image_share_one_pull(docker: TestDaemon) -> None:
+    told: list[list[str]] = [[], [], []]
+    daemon = Daemon(docker.host)
+    images = Images(daemon)
+    with registry("shared") as server:
+        await asyncio.gather(*(images.pull(server.image, each.append) for each in told))
+    assert [sum("pulling" in text for text in each) for each in told] == [1, 1, 1]
+    assert server.asked <= 3
+    await images.close()
+    await daemon.close()
