@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from shunter.api.exchange import Exchange, decode_json, encode
-from shunter.api.references import parse_index, parse_job_reference
+from shunter.api.references import parse_job_reference, parse_task_reference
 from shunter.api.routing import Context
 from shunter.api.streams import OCTETS, log_header, stream_lines, stream_log
 from shunter.model.documents import parse_documents
 from shunter.model.errors import Invalid, Problem
 from shunter.model.problems import shown
 from shunter.model.views import AttemptPage, JobPage, JobView, SubmittedJob, SubmittedJobs, TaskPage, TaskView, WhyView
-from shunter.ports.gateway import JobQuery, JobReference, LogPiece, LogQuery, TaskQuery
+from shunter.ports.gateway import JobQuery, JobReference, LogPiece, LogQuery, TaskQuery, TaskReference
 
 MANIFEST_SIZE_MAX = 2**20
 BULK_SIZE_MAX = 32 * 2**20
@@ -104,15 +104,15 @@ async def list_tasks(context: Context, exchange: Exchange) -> TaskPage:
 
 
 async def get_task(context: Context, exchange: Exchange) -> TaskView:
-    return await context.gateway.task(exchange.caller, _job(exchange), _index(exchange))
+    return await context.gateway.task(exchange.caller, _job(exchange), _task(exchange))
 
 
 async def stop_task(context: Context, exchange: Exchange) -> None:
-    await context.gateway.stop(exchange.caller, _job(exchange), _index(exchange), exchange.query["now"])
+    await context.gateway.stop(exchange.caller, _job(exchange), _task(exchange), exchange.query["now"])
 
 
 async def list_attempts(context: Context, exchange: Exchange) -> AttemptPage:
-    return await context.gateway.attempts(exchange.caller, _job(exchange), _index(exchange))
+    return await context.gateway.attempts(exchange.caller, _job(exchange), _task(exchange))
 
 
 async def read_log(context: Context, exchange: Exchange) -> None:
@@ -120,20 +120,20 @@ async def read_log(context: Context, exchange: Exchange) -> None:
     asked = exchange.query
     size_max = LOG_PIECE_SIZE_MAX if asked["limit"] is None else min(asked["limit"], LOG_PIECE_SIZE_MAX)
     query = LogQuery(asked["stream"], asked["offset"], size_max, asked["attempt"])
-    job, index = _job(exchange), _index(exchange)
+    job, task = _job(exchange), _task(exchange)
     if asked["follow"]:
-        pieces = await context.gateway.follow_log(exchange.caller, job, index, query)
+        pieces = await context.gateway.follow_log(exchange.caller, job, task, query)
         await stream_log(exchange, pieces, asked["limit"])
         return
-    piece = await context.gateway.read_log(exchange.caller, job, index, query)
+    piece = await context.gateway.read_log(exchange.caller, job, task, query)
     if _is_last(piece, query) or len(piece.data) == asked["limit"]:
         await exchange.answer(200, piece.data, OCTETS, [log_header(piece)])
     else:
-        await stream_log(exchange, _log_so_far(context, exchange, (job, index), query, piece), asked["limit"])
+        await stream_log(exchange, _log_so_far(context, exchange, (job, task), query, piece), asked["limit"])
 
 
 async def _log_so_far(
-    context: Context, exchange: Exchange, task: tuple[JobReference, int], query: LogQuery, piece: LogPiece
+    context: Context, exchange: Exchange, task: tuple[JobReference, TaskReference], query: LogQuery, piece: LogPiece
 ) -> AsyncGenerator[LogPiece, None]:
     """This first piece of what a task has written by now, and the others."""
     yield piece
@@ -180,5 +180,5 @@ def _job(exchange: Exchange) -> JobReference:
     return parse_job_reference(exchange.names["job"], exchange.query["namespace"])
 
 
-def _index(exchange: Exchange) -> int:
-    return parse_index(exchange.names["index"])
+def _task(exchange: Exchange) -> TaskReference:
+    return parse_task_reference(exchange.names["index"], exchange.query["group"])

@@ -160,3 +160,8 @@ AFTER = field_parameter("after", "the cursor `next` of the page before", text(si
 AFTER_NUMBER = field_parameter(
     "after", "the cursor `next` of the page before", text(r"^[0-9]{1,18}$", size_max=18, what="the cursor of a page")
 )
+AFTER_TASK = field_parameter(
+    "after",
+    "the cursor `next` of the page before",
+    text(r"^([0-9]{1,9}\.)?[0-9]{1,9}$", size_max=19, what="the cursor of a page"),
+)

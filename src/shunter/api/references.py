@@ -12,7 +12,7 @@ from shunter.model.errors import Invalid, Problem
 from shunter.model.jobs import COUNT_MAX
 from shunter.model.name_fields import NAME_PATTERN
 from shunter.model.problems import shown
-from shunter.ports.gateway import EventPosition, JobReference
+from shunter.ports.gateway import EventPosition, JobReference, TaskReference
 
 JOB_PATTERN = NAME_PATTERN.removesuffix("$") + r"(@[1-9][0-9]{0,8})?$|^id:[1-9][0-9]{0,17}$"
 EVENT_PATTERN = r"^[0-9]{1,18}(-[0-9]{1,9})?$"
@@ -31,10 +31,10 @@ def parse_job_reference(text: str, namespace: str) -> JobReference:
     return JobReference(namespace, name, int(run) if run else None)
 
 
-def parse_index(text: str) -> int:
+def parse_task_reference(text: str, group: str | None) -> TaskReference:
     if not _INDEX.fullmatch(text) or int(text) >= COUNT_MAX:
         _refuse("path.index", "must be a task's number, counted from 0", text, None)
-    return int(text)
+    return TaskReference(int(text), group)
 
 
 def parse_event_position(text: str, field: str) -> EventPosition:

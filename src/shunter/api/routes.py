@@ -34,6 +34,8 @@ IDEMPOTENCY_KEY = p.field_parameter(
 )
 
 IN_JOB = p.Query((NAMESPACE,))
+GROUP = p.field_parameter("group", "the task's group, where the job has several", NAME)
+IN_TASK = p.Query((NAMESPACE, GROUP))
 PUBLISHED_JOB = RequestBody(component="Job", content_types=("application/json", "application/yaml"))
 FOLLOWED = "lines: the job, then progress or log, then its end"
 
@@ -123,19 +125,19 @@ ROUTES = (
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks", "listTasks", "A job's tasks, by index", jobs.list_tasks,
         answers=(Answer(200, v.TaskPage),), errors=(400, 404),
-        query=p.Query((NAMESPACE, TASK_STATE, TASK_LIMIT, p.AFTER_NUMBER)),
+        query=p.Query((NAMESPACE, TASK_STATE, TASK_LIMIT, p.AFTER_TASK)),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "getTask", "One task", jobs.get_task,
-        answers=(Answer(200, v.TaskView),), query=IN_JOB, errors=(400, 404),
+        answers=(Answer(200, v.TaskView),), query=IN_TASK, errors=(400, 404),
     ),
     Route(
         "DELETE", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "stopTask", "Stop one task", jobs.stop_task,
-        answers=(Answer(204),), query=p.Query((NAMESPACE, NOW)), errors=(400, 404),
+        answers=(Answer(204),), query=p.Query((NAMESPACE, GROUP, NOW)), errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/attempts", "listAttempts", "A task's attempts", jobs.list_attempts,
-        answers=(Answer(200, v.AttemptPage),), query=IN_JOB, errors=(400, 404),
+        answers=(Answer(200, v.AttemptPage),), query=IN_TASK, errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/logs", "readLog", "A task's output, as raw bytes", jobs.read_log,
@@ -143,6 +145,7 @@ ROUTES = (
         errors=(400, 404),
         query=p.Query((
             NAMESPACE,
+            GROUP,
             p.choice_parameter("stream", "which output", ("stdout", "stderr"), "stdout"),
             p.whole_parameter("offset", "the first byte wanted", 0, OFFSET_MAX, 0),
             p.whole_parameter("limit", "how many bytes at most", 0, OFFSET_MAX),

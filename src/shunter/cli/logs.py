@@ -10,7 +10,7 @@ from typing import Annotated, TextIO
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.options import JobOrTask, Namespace, job_and_index
+from shunter.cli.options import JobOrTask, Namespace, job_and_task
 from shunter.model.errors import ShunterError
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.sdk.client import Job
@@ -33,10 +33,10 @@ def logs(
     shunter logs render/17 --follow
     shunter logs render --stderr | less
     """
-    name, index = job_and_index(target)
+    name, task = job_and_task(target)
     with open_client(namespace) as client:
         job = client.job(name)
-        index = index or 0
+        index = task or first_task(job)
         if stderr and not stdout:
             _copy(_pieces(job, index, "stderr", follow, attempt), sys.stdout)
         elif stdout and not stderr:
@@ -45,7 +45,12 @@ def logs(
             _copy_both(job, index, follow, attempt)
 
 
-def _copy_both(job: Job, index: int, follow: bool, attempt: int | None) -> None:
+def first_task(job: Job) -> str:
+    """Of the first group, where there are several."""
+    return f"{job.view.groups[0].name}/0" if job.view.groups else "0"
+
+
+def _copy_both(job: Job, index: str, follow: bool, attempt: int | None) -> None:
     """Both streams, one after the other; side by side while they are being written."""
     if not follow:
         _copy(_pieces(job, index, "stdout", follow, attempt), sys.stdout)
@@ -67,7 +72,7 @@ def _copy_both(job: Job, index: int, follow: bool, attempt: int | None) -> None:
         raise failures[0]
 
 
-def _pieces(job: Job, index: int, stream: str, follow: bool, attempt: int | None) -> Iterable[bytes]:
+def _pieces(job: Job, index: str, stream: str, follow: bool, attempt: int | None) -> Iterable[bytes]:
     if follow:
         return job.logs(index, stream, follow=True, attempt=attempt)
     return [job.logs(index, stream, attempt=attempt)]

@@ -42,7 +42,7 @@ JobName = Annotated[
     typer.Argument(metavar="JOB", help="NAME (its newest run), NAME@RUN or id:NUMBER.", autocompletion=complete_jobs),
 ]
 JobOrTask = Annotated[
-    str, typer.Argument(metavar="JOB[/INDEX]", help="A job, or one of its tasks.", autocompletion=complete_jobs)
+    str, typer.Argument(metavar="JOB[/[GROUP/]INDEX]", help="A job, or one of its tasks.", autocompletion=complete_jobs)
 ]
 NodeName = Annotated[str, typer.Argument(metavar="NODE", help="Name of the node.", autocompletion=complete_nodes)]
 
@@ -91,10 +91,11 @@ def check_address(text: str | None, option: str) -> str | None:
     return text
 
 
-def job_and_index(reference: str) -> tuple[str, int | None]:
-    """JOB or JOB/INDEX in its parts. Raises Invalid."""
-    job, slash, index = reference.partition("/")
-    if slash and not (index.isascii() and index.isdigit()):
-        fix = "write JOB for the job, JOB/0 for its first task"
+def job_and_task(reference: str) -> tuple[str, str | None]:
+    """JOB, JOB/INDEX or JOB/GROUP/INDEX as the job and the task in it. Raises Invalid."""
+    job, slash, task = reference.partition("/")
+    index = task.rpartition("/")[2]
+    if slash and (not (index.isascii() and index.isdigit()) or task.count("/") > 1):
+        fix = "write JOB for the job, JOB/0 for its first task, JOB/GROUP/0 where it has several groups"
         raise Invalid([Problem("task", "is not a task of a job", reference, fix)])
-    return job, int(index) if slash else None
+    return job, task if slash else None

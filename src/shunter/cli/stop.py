@@ -11,12 +11,13 @@ import typer
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exits import DONE, JOB_FAILED, tell
-from shunter.cli.options import Namespace, duration_s, job_and_index
+from shunter.cli.options import Namespace, duration_s, job_and_task
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.sdk.client import Job
 
 Targets = Annotated[
-    list[str], typer.Argument(metavar="JOB[/INDEX]...", help="Jobs, or tasks of them.", autocompletion=complete_jobs)
+    list[str],
+    typer.Argument(metavar="JOB[/[GROUP/]INDEX]...", help="Jobs, or tasks of them.", autocompletion=complete_jobs),
 ]
 Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Jobs.", autocompletion=complete_jobs)]
 
@@ -35,11 +36,11 @@ def stop(
     shunter stop render/17          only this task
     shunter stop --now render fetch
     """
-    wanted = [job_and_index(target) for target in targets]
+    wanted = [job_and_task(target) for target in targets]
     with open_client(namespace) as client:
-        for (name, index), target in zip(wanted, targets, strict=True):
+        for (name, task), target in zip(wanted, targets, strict=True):
             job = client.job(name)
-            job.stop(index=index, now=now)
+            job.stop(index=task, now=now)
             print(target, f"had {job.state} already" if job.ended else "is ending")
 
 

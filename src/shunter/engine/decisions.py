@@ -88,7 +88,7 @@ def _preempt(round: Round, preemption: Preemption) -> None:
 def send_back(round: Round, group: Group, index: int, reason: str, grace_s: float | None = None) -> None:
     """End a live attempt so that its task is queued again."""
     job, node = group.job, int(round.state.table.node[group.base + index])
-    move = c.TasksMoved(job.id, group.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, job.ref)
+    move = c.TasksMoved(job.id, group.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, group.ref)
     round.record(move)
     round.stop(group, index, index, node, group.spec.task.stop_grace_s if grace_s is None else grace_s)
 
@@ -151,7 +151,7 @@ def give(round: Round, record: ClassRecord, node: int, count: int) -> None:
         last = min(last, first + count - 1)
         count -= last - first + 1
         job = group.job
-        round.record(c.TasksPlaced(job.id, group.number, first, last, attempts + 1, node, job.ref))
+        round.record(c.TasksPlaced(job.id, group.number, first, last, attempts + 1, node, group.ref))
         round.order(group, first, last, attempts + 1, node)
 
 

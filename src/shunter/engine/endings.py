@@ -16,6 +16,15 @@ CHUNK_TASKS = 65_536
 REASONS_MAX = 1_000  # that history keeps of one group
 
 
+class Piece(msgspec.Struct, array_like=True):
+    """A group of a finished run, or a piece of one: where its tasks are in the store, and what they are called."""
+
+    number: int
+    name: str
+    count: int
+    shown: tuple[int, ...] | None = None
+
+
 class Summary(msgspec.Struct):
     """What history keeps of a finished run, beside its tasks' columns."""
 
@@ -23,6 +32,7 @@ class Summary(msgspec.Struct):
     history: list[list[PastAttempt]]  # by group: earlier attempts
     reasons: list[dict[int, str]]  # by group: why tasks failed
     exit_code: int | None = None  # of the task, where there is just one
+    pieces: list[Piece] = []  # by group, like history and reasons
 
 
 def end_jobs(round: Round) -> None:
@@ -51,6 +61,7 @@ def _end(round: Round, job: Job) -> None:
         [group.history or [] for group in job.groups],
         [dict(list((group.reasons or {}).items())[:REASONS_MAX]) for group in job.groups],
         _exit_code(round, job),
+        [Piece(group.number, group.spec.name, group.count, group.shown) for group in job.groups],
     )
     round.summaries[job.id] = summary
     round.finished.append(
@@ -89,12 +100,13 @@ def _failure(round: Round, job: Job, counts: list[int]) -> str:
         reason = (group.reasons or {}).get(index) or f"exit code {round.state.table.exit_code[group.base + index]}"
         if total == 1:
             return reason
-        return f"{counts[TaskState.FAILED]} of {total} tasks failed; the first, task {index}: {reason}"
+        name = group.task_name(index).partition("/")[2]
+        return f"{counts[TaskState.FAILED]} of {total} tasks failed; the first, task {name}: {reason}"
     return ""
 
 
 def _exit_code(round: Round, job: Job) -> int | None:
-    if len(job.groups) > 1 or job.groups[0].count > 1:
+    if len(job.groups) != 1 or job.groups[0].count > 1:
         return None
     code = int(round.state.table.exit_code[job.groups[0].base])
     return code if code >= 0 else None

@@ -152,8 +152,11 @@ class Engine:
     async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[Submitted]:
         return await self._ask(partial(on_submit, specs=specs, user=user, key=key))
 
-    async def stop_tasks(self, job_id: int, index: int | None, now: bool, reason: str = "stopped by a user") -> None:
-        await self._ask(partial(on_stop, job_id=job_id, index=index, now=now, reason=reason))
+    async def stop_tasks(
+        self, job_id: int, task: tuple[str, int] | None, now: bool, reason: str = "stopped by a user"
+    ) -> None:
+        """Of a task, its group's name and the index that people see."""
+        await self._ask(partial(on_stop, job_id=job_id, task=task, now=now, reason=reason))
 
     async def label_node(self, name: str, labels: dict[str, str | None]) -> None:
         await self._ask(partial(on_label, name=name, labels=labels))

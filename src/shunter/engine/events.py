@@ -138,14 +138,20 @@ def _node_labelled(change: c.NodeLabelled, _: Callable[[int], str]) -> dict[str,
 
 def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str, Any]:
     fields = _job(type_, ref, state)
+    offset = int(ref.rpartition("+")[2]) if "+" in ref else 0
+    first, last = first + offset, last + offset
     tasks = str(first) if first == last else f"{first}-{last}"
-    return {**fields, "name": f"{fields['name']}/{tasks}", "tasks": tasks}
+    inner = f"{fields['group']}/" if "group" in fields else ""
+    return {**fields, "name": f"{fields['name']}/{inner}{tasks}", "tasks": tasks}
 
 
 def _job(type_: str, ref: str, state: str) -> dict[str, Any]:
+    """A ref is NAMESPACE/NAME@RUN, for tasks with #GROUP and +FIRST where they are needed: see `records.Group.ref`."""
     namespace, _, named_run = ref.partition("/")
-    name = named_run.rpartition("@")[0]
-    return {"type": type_, "name": name, "namespace": namespace, "job": name, "state": state}
+    name, _, run = named_run.rpartition("@")
+    group = run.partition("+")[0].partition("#")[2]
+    fields = {"type": type_, "name": name, "namespace": namespace, "job": name, "state": state}
+    return {**fields, "group": group} if group else fields
 
 
 _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = {

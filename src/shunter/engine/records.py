@@ -70,6 +70,23 @@ class Group:
         return self.blueprint.spec_key(self.part)
 
     @property
+    def ref(self) -> str:
+        """Its job in words; with the group where there are several, and where its indexes begin if not at 0."""
+        ref = self.job.ref
+        if len(self.job.blueprint.groups) > 1:
+            ref += f"#{self.spec.name}"
+        return ref if self.shown is None else f"{ref}+{self.shown[0]}"
+
+    def shows(self, index: int) -> int:
+        """The task index that people see."""
+        return index if self.shown is None else self.shown[index]
+
+    def task_name(self, index: int) -> str:
+        job = self.job
+        inner = f"{self.spec.name}/" if len(job.blueprint.groups) > 1 else ""
+        return f"{job.name}/{inner}{self.shows(index)}"
+
+    @property
     def is_over(self) -> bool:
         """Whether every task has reached an end."""
         return sum(self.counts[TaskState.SUCCEEDED :]) == self.count

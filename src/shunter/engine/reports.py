@@ -40,7 +40,7 @@ def on_started(round: Round, node: int, started: Started) -> None:
         return
     log = started.segment << 32 | started.record
     ports = started.ports
-    change = c.TaskStarted(started.job, started.group, started.index, started.started_ms, log, group.job.ref, ports)
+    change = c.TaskStarted(started.job, started.group, started.index, started.started_ms, log, group.ref, ports)
     round.record(change)
 
 
@@ -97,7 +97,7 @@ def on_health(round: Round, node: int, health: Health) -> None:
     if known is None or known[0] is not health.is_healthy:
         job = group.job
         change = c.TaskHealth(
-            job.id, group.number, health.index, health.is_healthy, health.at_ms, health.detail, job.ref
+            job.id, group.number, health.index, health.is_healthy, health.at_ms, health.detail, group.ref
         )  # fmt: skip
         round.record(change)
 
@@ -108,7 +108,7 @@ def lose(round: Round, group: Group, first: int, last: int, reason: str) -> None
     rows = slice(group.base + first, group.base + last + 1)
     round.hungry[group.task_class.id, node] = None
     if not (table.state[rows] == _STOPPING).any() and int(table.lost[rows].max()) + 1 < round.settings.lost_max:
-        round.record(c.TasksLost(group.job.id, group.number, first, last, round.now_ms, reason, group.job.ref))
+        round.record(c.TasksLost(group.job.id, group.number, first, last, round.now_ms, reason, group.ref))
     elif first != last:
         for index in range(first, last + 1):
             lose(round, group, index, index, reason)
@@ -119,7 +119,7 @@ def lose(round: Round, group: Group, first: int, last: int, reason: str) -> None
         row = group.base + first
         change = c.TaskEnded(
             group.job.id, group.number, first, TaskEvent.GAVE_UP, -1, int(table.started_ms[row]), round.now_ms,
-            int(table.log[row]), 0, why, group.job.ref,
+            int(table.log[row]), 0, why, group.ref,
         )  # fmt: skip
         round.record(change)
         round.maybe_over[group.job.id] = None
@@ -219,7 +219,7 @@ def _finish(round: Round, group: Group, first: int, last: int, ended: Ended, off
     started = ended.started_ms[offset : offset + count]
     change = c.TasksFinished(
         group.job.id, group.number, first, last, c.pack_times(started),
-        c.pack_times(ended.ended_ms[offset : offset + count]), log, group.job.ref,
+        c.pack_times(ended.ended_ms[offset : offset + count]), log, group.ref,
     )  # fmt: skip
     round.hungry[group.task_class.id, int(round.state.table.node[group.base + first])] = None
     round.record(change)
@@ -248,7 +248,7 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
     not_before_ms = 0 if delay_s is None else round.now_ms + max(int(delay_s * 1000), 1)
     change = c.TaskEnded(
         group.job.id, group.number, index, event, exit_code, ended.started_ms[offset], ended.ended_ms[offset],
-        ended.segment << 32 | (ended.record + offset), not_before_ms, _reason(ended, exit_code), group.job.ref,
+        ended.segment << 32 | (ended.record + offset), not_before_ms, _reason(ended, exit_code), group.ref,
     )  # fmt: skip
     round.hungry[group.task_class.id, int(table.node[row])] = None
     round.record(change)
@@ -272,7 +272,7 @@ def _reason(ended: Ended, exit_code: int) -> str:
 def _move(round: Round, group: Group, node: int, first: int, last: int, event: TaskEvent) -> None:
     round.hungry[group.task_class.id, node] = None
     reason = group.job.reason if event is TaskEvent.STOPPED else ""
-    round.record(c.TasksMoved(group.job.id, group.number, first, last, event, round.now_ms, reason, group.job.ref))
+    round.record(c.TasksMoved(group.job.id, group.number, first, last, event, round.now_ms, reason, group.ref))
     if event is TaskEvent.STOPPED:
         round.maybe_over[group.job.id] = None
 

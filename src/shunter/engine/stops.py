@@ -9,6 +9,7 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.records import Group, Job, runs_of
 from shunter.engine.round import Round, TimerKind
+from shunter.engine.state import State
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
 
@@ -17,19 +18,19 @@ _WAITING = int(TaskState.WAITING)
 _QUEUED = int(TaskState.QUEUED)
 
 
-def on_stop(round: Round, job_id: int, index: int | None, now: bool, reason: str) -> None:
+def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, reason: str) -> None:
     """End a job, or one task of it. What has ended already stays as it is; `now` leaves no time for a graceful end."""
     job = round.state.jobs.get(job_id)
     if job is None:
         return
-    if index is None:
+    if task is None:
         if job.state is not JobState.STOPPING:
             round.record(c.JobStopAsked(job.id, round.now_ms, reason, job.ref))
         for group in job.groups:
             _stop_range(round, group, 0, group.count - 1, now, reason)
     else:
-        group, inner = _group_of(job, index)
-        _stop_range(round, group, inner, inner, now, reason)
+        group, index = find_task(round.state, job, *task)
+        _stop_range(round, group, index, index, now, reason)
     round.maybe_over[job.id] = None
 
 
@@ -51,12 +52,26 @@ def on_queue_timeout(round: Round, group: Group) -> None:
         round.timers.add(max(due_ms, round.now_ms + 1), TimerKind.QUEUE_TIMEOUT, group)
 
 
-def _group_of(job: Job, index: int) -> tuple[Group, int]:
+def find_task(state: State, job: Job, name: str, shown: int) -> tuple[Group, int]:
+    """The piece and the index in it of a task as people call it: the newest that has not ended, if any."""
+    found: tuple[Group, int] | None = None
     for group in job.groups:
-        if index < group.count:
-            return group, index
-        index -= group.count
-    raise NotFound(f"job {job.name} has no task {index}")
+        if group.spec.name != name:
+            continue
+        index = _index_in(group, shown)
+        if index is None:
+            continue
+        if found is None or state.table.state[group.base + index] < TaskState.SUCCEEDED:
+            found = group, index
+    if found is None:
+        raise NotFound(f"job {job.name} has no task {shown} in group {name}")
+    return found
+
+
+def _index_in(group: Group, shown: int) -> int | None:
+    if group.shown is None:
+        return shown if 0 <= shown < group.count else None
+    return group.shown.index(shown) if shown in group.shown else None
 
 
 def _stop_range(round: Round, group: Group, first: int, last: int, now: bool, reason: str) -> None:
@@ -89,4 +104,4 @@ def _tell_workers(round: Round, group: Group, first: int, last: int, grace_s: fl
 
 def _move(round: Round, group: Group, first: int, last: int, event: TaskEvent, reason: str) -> None:
     job = group.job
-    round.record(c.TasksMoved(job.id, group.number, first, last, event, round.now_ms, reason, job.ref))
+    round.record(c.TasksMoved(job.id, group.number, first, last, event, round.now_ms, reason, group.ref))

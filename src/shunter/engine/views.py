@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shunter.engine.records import Group, Job, NodeRecord, PastAttempt
+from shunter.engine.records import STATES, Group, Job, NodeRecord, PastAttempt
 from shunter.engine.state import State
+from shunter.model.jobs import PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_amount
-from shunter.model.views import AttemptView, JobView, NodeView, TaskView, iso
+from shunter.model.views import AttemptView, GroupView, JobView, NodeView, TaskView, iso
 
 _WORDS = [state.word for state in TaskState]
 _SELF_EVIDENT = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.SUCCEEDED)  # states that have no reason to tell
@@ -23,7 +25,7 @@ def counts_view(counts: list[int]) -> dict[str, int]:
 
 
 def job_view(job: Job) -> JobView:
-    spec = job.groups[0].spec
+    specs = job.blueprint.groups
     return JobView(
         name=job.name,
         namespace=job.namespace,
@@ -39,49 +41,73 @@ def job_view(job: Job) -> JobView:
         reason=job.reason or None,
         labels=job.labels,
         user=job.user,
-        command=list(spec.task.command),
-        resources={resource: format_amount(resource, amount) for resource, amount in spec.needs.items()},
+        command=list(specs[0].task.command),
+        resources=_resources(specs[0]),
+        groups=[_group_view(job, part, spec) for part, spec in enumerate(specs)] if len(specs) > 1 else [],
     )
 
 
-def task_views(
-    job_name: str,
-    group_name: str,
-    columns: Mapping[str, NDArray[np.generic]],
-    indexes: Iterable[int],
-    first: int,
-    node_names: list[str],
-    reasons: Mapping[int, str],
-) -> list[TaskView]:
-    """Tasks from columns whose row 0 is task `first`."""
-    return [_task_view(job_name, group_name, columns, index, index - first, node_names, reasons) for index in indexes]
+def _group_view(job: Job, part: int, spec: GroupSpec) -> GroupView:
+    pieces = [group for group in job.groups if group.part == part]
+    counts = [sum(group.counts[state] for group in pieces) for state in range(STATES)]
+    return GroupView(
+        name=spec.name,
+        count=sum(counts),
+        counts=counts_view(counts),
+        command=list(spec.task.command),
+        resources=_resources(spec),
+    )
 
 
-def _task_view(
-    job_name: str,
-    group_name: str,
-    columns: Mapping[str, NDArray[np.generic]],
-    index: int,
-    row: int,
-    node_names: list[str],
-    reasons: Mapping[int, str],
-) -> TaskView:
+def _resources(spec: GroupSpec) -> dict[str, str]:
+    return {resource: format_amount(resource, amount) for resource, amount in spec.needs.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Columns of neighbouring tasks of one piece, live or finished. Row 0 is index `first` of the piece."""
+
+    job_name: str
+    group_name: str
+    is_only: bool  # the job has no other group
+    first: int
+    columns: Mapping[str, NDArray[np.generic]]
+    node_names: list[str]
+    reasons: Mapping[int, str]
+    shown: tuple[int, ...] | None = None
+    ports: Mapping[int, dict[str, int]] = field(default_factory=dict)
+    health: Mapping[int, tuple[bool, int]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.columns["state"])
+
+    def shows(self, index: int) -> int:
+        return index if self.shown is None else self.shown[index]
+
+
+def task_view(block: Block, index: int) -> TaskView:
+    """The task at an index of the block's piece."""
+    columns, row = block.columns, index - block.first
     state, node = int(columns["state"][row]), int(columns["node"][row])
     exit_code = int(columns["exit_code"][row])
     is_queued = state <= TaskState.QUEUED
+    inner = "" if block.is_only else f"{block.group_name}/"
+    health = block.health.get(index)
     return TaskView(
-        name=f"{job_name}/{index}",
-        index=index,
-        group=group_name,
+        name=f"{block.job_name}/{inner}{block.shows(index)}",
+        index=block.shows(index),
+        group=block.group_name,
         state=_WORDS[state],
         attempt=int(columns["attempt"][row]),
-        node=node_names[node] or None,
+        node=block.node_names[node] or None,
         exit_code=None if exit_code < 0 or is_queued else exit_code,
         started_at=None if is_queued else iso(int(columns["started_ms"][row]) / 1000),
         ended_at=iso(int(columns["ended_ms"][row]) / 1000) if state >= TaskState.SUCCEEDED else None,
-        reason=None if state in _SELF_EVIDENT else reasons.get(index),  # that of an earlier attempt is history's
+        reason=None if state in _SELF_EVIDENT else block.reasons.get(index),  # that of an earlier attempt is history's
         restarts=int(columns["restarts"][row]),
         lost=int(columns["lost"][row]),
+        ports=block.ports.get(index, {}),
+        healthy=None if health is None else health[0],
     )
 
 
@@ -92,11 +118,11 @@ def group_columns(state: State, group: Group) -> dict[str, NDArray[np.generic]]:
     return {name: getattr(state.table, name)[rows] for name in names}
 
 
-def past_attempt_view(job_name: str, past: PastAttempt, node_names: list[str]) -> AttemptView:
-    index, attempt, node, exit_code, started_ms, ended_ms, _, reason = past
+def past_attempt_view(task: TaskView, past: PastAttempt, node_names: list[str]) -> AttemptView:
+    _, attempt, node, exit_code, started_ms, ended_ms, _, reason = past
     return AttemptView(
-        name=f"{job_name}/{index}#{attempt}",
-        index=index,
+        name=f"{task.name}#{attempt}",
+        index=task.index,
         attempt=attempt,
         state="lost" if exit_code < 0 else "failed" if exit_code else "succeeded",
         node=node_names[node] or None,
@@ -129,4 +155,8 @@ def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) 
 
 
 def _amounts(resources: list[str], amounts: list[int]) -> dict[str, str]:
-    return {resource: format_amount(resource, amount) for resource, amount in zip(resources, amounts, strict=True)}
+    return {
+        resource: format_amount(resource, amount)
+        for resource, amount in zip(resources, amounts, strict=True)
+        if not resource.startswith(PORT_PREFIX) or amount
+    }

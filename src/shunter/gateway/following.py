@@ -15,7 +15,7 @@ from shunter.engine.views import counts_view, job_view
 from shunter.gateway.runs import FinishedRun, Runs, TaskPlace
 from shunter.model.errors import Unavailable
 from shunter.model.views import EventView, FollowLine, LogView, ProgressView
-from shunter.ports.gateway import EventPosition, EventQuery, JobReference, LogPiece, LogQuery
+from shunter.ports.gateway import EventPosition, EventQuery, JobReference, LogPiece, LogQuery, TaskReference
 from shunter.ports.store import Store
 from shunter.ports.workers import Workers
 
@@ -24,6 +24,7 @@ LOG_INTERVAL_S = 0.1
 ROUNDS_PER_READ = 200
 LOG_SIZE_MAX = 256 * 2**10
 STREAMS = ("stdout", "stderr")
+ONLY = TaskReference(0)  # the task of a job that has just one
 
 
 class Following:
@@ -55,12 +56,14 @@ class Following:
         finally:
             self._engine.feed.unwatch(watch)
 
-    async def log(self, reference: JobReference, index: int, query: LogQuery) -> AsyncGenerator[LogPiece, None]:
+    async def log(
+        self, reference: JobReference, task: TaskReference, query: LogQuery
+    ) -> AsyncGenerator[LogPiece, None]:
         """Pieces as they are written, later attempts included unless one is named."""
         offset, log, has_begun = query.offset, 0, False
         while True:
             run = await self._runs.find(reference)
-            place = await self._runs.place_of(run, index, query.attempt)
+            place = await self._runs.place_of(run, task, query.attempt)
             if place.log != log:
                 offset, log = (query.offset, place.log) if log == 0 else (0, place.log)
             try:
@@ -130,7 +133,7 @@ class Following:
         while True:
             is_over = watch.summary is not None or watch.is_over
             run = await self._runs.find(JobReference(job.namespace, id=job.id))
-            place = await self._runs.place_of(run, 0, None)
+            place = await self._runs.place_of(run, ONLY, None)
             if place.log != log:
                 log, offsets = place.log, dict.fromkeys(STREAMS, 0)
             got = False
@@ -148,7 +151,7 @@ class Following:
     async def _all_logs(self, run: FinishedRun, mode: str) -> AsyncGenerator[FollowLine, None]:
         if mode != "logs" or run.view.count != 1:
             return
-        place = await self._runs.place_of(run, 0, None)
+        place = await self._runs.place_of(run, ONLY, None)
         for stream in STREAMS:
             offset = 0
             while (piece := await self._piece_or_nothing(place, stream, offset)).data:

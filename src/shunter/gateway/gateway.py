@@ -53,6 +53,7 @@ from shunter.ports.gateway import (
     LogPiece,
     LogQuery,
     TaskQuery,
+    TaskReference,
 )
 from shunter.ports.store import Store
 from shunter.ports.workers import Workers
@@ -115,12 +116,13 @@ class LocalGateway:
     async def runs(self, caller: Caller, job: JobReference, limit: int, after: str | None) -> JobPage:
         return await self._runs.runs_of(await self._runs.find(job), limit, after)
 
-    async def stop(self, caller: Caller, job: JobReference, index: int | None, now: bool) -> None:
+    async def stop(self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool) -> None:
         run = await self._runs.find(job)
-        if index is not None:
-            await self._runs.task(run, index)
+        if task is not None:
+            self._runs.locate(run, task)
         if isinstance(run, Job):
-            await self._engine.stop_tasks(run.id, index, now, f"stopped by {caller.user}")
+            meant = None if task is None else (self._runs.group_name(run, task.group), task.index)
+            await self._engine.stop_tasks(run.id, meant, now, f"stopped by {caller.user}")
 
     async def why(self, caller: Caller, job: JobReference, index: int | None = None) -> WhyView:
         run = await self._runs.find(job)
@@ -154,30 +156,29 @@ class LocalGateway:
     async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage:
         return await self._runs.tasks(await self._runs.find(job), query)
 
-    async def task(self, caller: Caller, job: JobReference, index: int) -> TaskView:
-        return await self._runs.task(await self._runs.find(job), index)
+    async def task(self, caller: Caller, job: JobReference, task: TaskReference) -> TaskView:
+        return await self._runs.task(await self._runs.find(job), task)
 
-    async def attempts(self, caller: Caller, job: JobReference, index: int) -> AttemptPage:
+    async def attempts(self, caller: Caller, job: JobReference, task: TaskReference) -> AttemptPage:
         """Earlier ones first, the present or last one at the end."""
         run = await self._runs.find(job)
-        task = await self._runs.task(run, index)
+        found = await self._runs.task(run, task)
         names = self._engine.state.nodes.view.names
-        job_name = _view(run).name
-        views = [past_attempt_view(job_name, past, names) for past in self._runs.history(run, index)]
-        if task.attempt and not any(view.attempt == task.attempt for view in views):
-            views.append(_last_attempt(job_name, task))
+        views = [past_attempt_view(found, past, names) for past in self._runs.history(run, task)]
+        if found.attempt and not any(view.attempt == found.attempt for view in views):
+            views.append(_last_attempt(found))
         return AttemptPage(views, None, len(views))
 
-    async def read_log(self, caller: Caller, job: JobReference, index: int, query: LogQuery) -> LogPiece:
-        place = await self._runs.place_of(await self._runs.find(job), index, query.attempt)
+    async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogPiece:
+        place = await self._runs.place_of(await self._runs.find(job), task, query.attempt)
         return await self._following.piece(place.node, place.log, query.stream, query.offset, query.size_max)
 
     async def follow_log(
-        self, caller: Caller, job: JobReference, index: int, query: LogQuery
+        self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery
     ) -> AsyncGenerator[LogPiece, None]:
         run = await self._runs.find(job)
-        await self._runs.place_of(run, index, query.attempt)
-        return self._following.log(JobReference(job.namespace, id=run.id), index, query)
+        await self._runs.place_of(run, task, query.attempt)
+        return self._following.log(JobReference(job.namespace, id=run.id), task, query)
 
     # ---- nodes ----
 
@@ -200,19 +201,18 @@ class LocalGateway:
     async def node_stats(self, caller: Caller, name: str) -> NodeStatsView:
         node = self._node_view(name)
         data = await self._workers.read_stats(node.id)
-        jobs = self._engine.state.jobs
         tasks = [
             TaskStatsView(
-                name=f"{jobs[task.job].name}/{task.index}",
-                namespace=jobs[task.job].namespace,
-                index=task.index,
+                name=group.task_name(task.index),
+                namespace=group.job.namespace,
+                index=group.shows(task.index),
                 attempt=task.attempt,
                 cpu_s=task.cpu_s,
                 memory_bytes=task.memory_bytes,
                 processes=task.processes,
             )
             for task in data.tasks
-            if task.job in jobs
+            if (group := self._engine.state.group(task.job, task.group)) is not None
         ]
         machine = {field: getattr(data.machine, field) for field in data.machine.__struct_fields__}
         return NodeStatsView(name=name, at=iso(data.machine.at_ms / 1000) or "", machine=machine, tasks=tasks)
@@ -316,10 +316,10 @@ def _why_ended(run: FinishedRun) -> WhyView:
     )
 
 
-def _last_attempt(job_name: str, task: TaskView) -> AttemptView:
+def _last_attempt(task: TaskView) -> AttemptView:
     words = {"assigned": "ordered", "stopping": "running", "cancelled": "stopped"}
     return AttemptView(
-        name=f"{job_name}/{task.index}#{task.attempt}",
+        name=f"{task.name}#{task.attempt}",
         index=task.index,
         attempt=task.attempt,
         state=words.get(task.state, task.state),

@@ -5,29 +5,28 @@ A live run is read from the engine's memory between rounds, a finished one from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from shunter.engine.endings import Summary
+from shunter.engine.endings import Piece, Summary
 from shunter.engine.engine import Engine
 from shunter.engine.records import Group, Job, PastAttempt
+from shunter.engine.stops import find_task
 from shunter.engine.table import unpack_columns
-from shunter.engine.views import group_columns, job_view, task_views
-from shunter.model.errors import NotFound
+from shunter.engine.views import Block, group_columns, job_view, task_view
+from shunter.model.errors import Invalid, NotFound, Problem
+from shunter.model.job_groups import GROUP_DEFAULT
 from shunter.model.lifecycles import TaskState
 from shunter.model.views import JobPage, JobView, TaskPage, TaskView
-from shunter.ports.gateway import JobQuery, JobReference, TaskQuery
+from shunter.ports.gateway import JobQuery, JobReference, TaskQuery, TaskReference
 from shunter.ports.store import FinishedJob, FinishedQuery, Store
 
 _summary_decoder = msgspec.msgpack.Decoder(Summary)
 _CODES = {state.word: int(state) for state in TaskState}
 _ENDED_JOBS = ("succeeded", "failed", "cancelled")
-Columns = Mapping[str, NDArray[np.generic]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +60,8 @@ class Runs:
             live = state.jobs.get(reference.id)
             finished = None if live else await self._store.finished_job(reference.id)
         else:
-            live = state.find_job(reference.namespace, reference.name)
-            if live is not None and reference.run not in (None, live.run):
-                live = None
+            runs = state.unfinished_runs(reference.namespace, reference.name)
+            live = next((run for run in reversed(runs) if reference.run in (None, run.run)), None)
             finished = None
             if live is None:
                 finished = await self._store.finished_run(reference.namespace, reference.name, reference.run)
@@ -102,64 +100,130 @@ class Runs:
         )
         views = [_summary_decoder.decode(job.summary).view for job in await self._store.finished_jobs(query)]
         total = await self._store.count_finished(query)
-        live = self._engine.state.find_job(view.namespace, view.name)
-        if live is not None and not after:
-            views.insert(0, job_view(live))
-        total += live is not None
+        live = self._engine.state.unfinished_runs(view.namespace, view.name)
+        if not after:
+            views = [*(job_view(job) for job in reversed(live)), *views]
+        total += len(live)
         return JobPage(views[:limit], str(views[limit - 1].id) if len(views) > limit else None, total)
 
     async def tasks(self, run: Job | FinishedRun, query: TaskQuery) -> TaskPage:
-        first = int(query.after) + 1 if query.after else 0
+        """By group and index. The cursor is PIECE.INDEX of the last one."""
         view = job_view(run) if isinstance(run, Job) else run.view
         total = sum(view.counts.get(state, 0) for state in query.states) if query.states else view.count
-        found: list[TaskView] = []
-        part = await self._part(run, first)
-        while part is not None and len(found) <= query.limit:
-            found += part.select(query.states, first, query.limit + 1 - len(found))
-            part = await self._part(run, part.end)
-        has_more = len(found) > query.limit
-        found = found[: query.limit]
-        return TaskPage(found, str(found[-1].index) if has_more else None, total)
+        pieces = _pieces(run)
+        start, first = _cursor(query.after)
+        found: list[tuple[str, TaskView]] = []
+        for position in range(start, len(pieces)):
+            piece = pieces[position]
+            while first < piece.count and len(found) <= query.limit:
+                block = await self._block(run, piece, first)
+                if block is None:
+                    break
+                rows = _select(block, query.states, first, query.limit + 1 - len(found))
+                found += [(f"{position}.{index}", task_view(block, index)) for index in rows]
+                first = block.first + len(block)
+            first = 0
+        page = found[: query.limit]
+        return TaskPage([task for _, task in page], page[-1][0] if len(found) > query.limit else None, total)
 
-    async def task(self, run: Job | FinishedRun, index: int) -> TaskView:
-        page = await self.tasks(run, TaskQuery(limit=1, after=str(index - 1) if index else None))
-        if not page.items or page.items[0].index != index:
-            name = run.name if isinstance(run, Job) else run.view.name
-            raise NotFound(f"job {name} has no task {index}: its tasks are 0 to {page.total - 1}")
-        return page.items[0]
+    async def task(self, run: Job | FinishedRun, reference: TaskReference) -> TaskView:
+        piece, index = self.locate(run, reference)
+        block = await self._block(run, piece, index)
+        if block is None:
+            raise NotFound(f"task {reference.index} has left history")
+        return task_view(block, index)
 
-    async def place_of(self, run: Job | FinishedRun, index: int, attempt: int | None) -> TaskPlace:
+    def locate(self, run: Job | FinishedRun, reference: TaskReference) -> tuple[Piece, int]:
+        """The piece and the index in it of a task. Raises NotFound, or Invalid where the group must be named."""
+        name = self.group_name(run, reference.group)
+        if isinstance(run, Job):
+            try:
+                group, index = find_task(self._engine.state, run, name, reference.index)
+            except NotFound:
+                raise self._no_task(run, name, reference.index) from None
+            return _piece_of(group), index
+        for piece in reversed(_pieces(run)):
+            if piece.name != name:
+                continue
+            if piece.shown is None and reference.index < piece.count:
+                return piece, reference.index
+            if piece.shown is not None and reference.index in piece.shown:
+                return piece, piece.shown.index(reference.index)
+        raise self._no_task(run, name, reference.index)
+
+    def group_name(self, run: Job | FinishedRun, group: str | None) -> str:
+        """The group that is meant; where there are several it must be named."""
+        job = run.name if isinstance(run, Job) else run.view.name
+        specs = run.blueprint.groups if isinstance(run, Job) else None
+        names = [spec.name for spec in specs] if specs else list(dict.fromkeys(piece.name for piece in _pieces(run)))
+        if group is None and len(names) == 1:
+            return names[0]
+        if group is None:
+            fix = f"name the group: {job}/{names[0]}/0"
+            raise Invalid([Problem("group", f"is missing: job {job} has groups {', '.join(names)}", None, fix)])
+        if group not in names:
+            raise NotFound(f"job {job} has no group {group}: its groups are {', '.join(names)}")
+        return group
+
+    def _no_task(self, run: Job | FinishedRun, name: str, index: int) -> NotFound:
+        job = run.name if isinstance(run, Job) else run.view.name
+        pieces = [piece for piece in _pieces(run) if piece.name == name]
+        last = max((max(piece.shown) if piece.shown else piece.count - 1 for piece in pieces), default=-1)
+        whole = f"its tasks are 0 to {last}" if last >= 0 else "it has none yet"
+        return NotFound(f"job {job} has no task {index}: {whole}")
+
+    async def place_of(self, run: Job | FinishedRun, reference: TaskReference, attempt: int | None) -> TaskPlace:
         """Where an attempt's log is; None means the latest."""
-        task = await self.task(run, index)
-        for past in self.history(run, index):
+        task = await self.task(run, reference)
+        for past in self.history(run, reference):
             if past[1] == attempt:
                 return TaskPlace(past[2], past[6], True)
         if attempt is not None and attempt != task.attempt:
             raise NotFound(f"task {task.name} has no attempt {attempt}: its latest is {task.attempt}")
-        part = await self._part(run, index)
-        if part is None:
+        piece, index = self.locate(run, reference)
+        block = await self._block(run, piece, index)
+        if block is None:
             raise NotFound(f"task {task.name} has left history")
-        row = index - part.first
+        row = index - block.first
         is_over = task.state in _ENDED_JOBS
-        return TaskPlace(int(part.columns["node"][row]), int(part.columns["log"][row]), is_over)
+        return TaskPlace(int(block.columns["node"][row]), int(block.columns["log"][row]), is_over)
 
-    def history(self, run: Job | FinishedRun, index: int) -> list[PastAttempt]:
-        past = run.groups[0].history or [] if isinstance(run, Job) else run.summary.history[0]
+    def history(self, run: Job | FinishedRun, reference: TaskReference) -> list[PastAttempt]:
+        piece, index = self.locate(run, reference)
+        if isinstance(run, Job):
+            group = run.group(piece.number)
+            past = (group.history or []) if group is not None else []
+        else:
+            past = run.summary.history[_pieces(run).index(piece)]
         return [attempt for attempt in past if attempt[0] == index]
 
-    async def _part(self, run: Job | FinishedRun, index: int) -> _Part | None:
-        """Neighbouring tasks with task `index` among them; None behind the last one."""
+    async def _block(self, run: Job | FinishedRun, piece: Piece, index: int) -> Block | None:
+        """Neighbouring tasks of a piece with `index` among them; None if they have left."""
         names = self._engine.state.nodes.view.names
         if isinstance(run, Job):
-            group: Group = run.groups[0]
-            if index >= group.count:
+            group = run.group(piece.number)
+            if group is None:
                 return None
-            return _Part(run.name, 0, group_columns(self._engine.state, group), names, group.reasons or {})
-        chunks = await self._store.finished_tasks(run.id, 0, index, index)
+            return Block(
+                run.name,
+                piece.name,
+                len(run.blueprint.groups) == 1,
+                0,
+                group_columns(self._engine.state, group),
+                names,
+                group.reasons or {},
+                group.shown,
+                group.ports or {},
+                group.health or {},
+            )
+        chunks = await self._store.finished_tasks(run.id, piece.number, index, index)
         if not chunks:
             return None
         columns = unpack_columns(chunks[0].count, chunks[0].body)
-        return _Part(run.view.name, chunks[0].first, columns, names, run.summary.reasons[0])
+        pieces = _pieces(run)
+        is_only = len({each.name for each in pieces}) == 1
+        reasons = run.summary.reasons[pieces.index(piece)]
+        return Block(run.view.name, piece.name, is_only, chunks[0].first, columns, names, reasons, piece.shown)
 
     def _live(self, query: JobQuery, before: int | None) -> tuple[list[JobView], int]:
         views: list[JobView] = []
@@ -187,27 +251,35 @@ class Runs:
         return f"there is no job {wanted} in namespace {reference.namespace}{hint}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Columns of neighbouring tasks, whose row 0 is task `first`."""
+def _pieces(run: Job | FinishedRun) -> list[Piece]:
+    """What a run's tasks are divided into, in the order in which they are listed."""
+    if isinstance(run, Job):
+        groups = run.groups
+        if run.is_lasting:
+            groups = sorted(groups, key=lambda group: (group.part, group.shows(0), group.number))
+        return [_piece_of(group) for group in groups]
+    return run.summary.pieces or [Piece(0, GROUP_DEFAULT, run.view.count)]
 
-    job_name: str
-    first: int
-    columns: Columns
-    node_names: list[str]
-    reasons: Mapping[int, str]
 
-    @property
-    def end(self) -> int:
-        return self.first + len(self.columns["state"])
+def _piece_of(group: Group) -> Piece:
+    return Piece(group.number, group.spec.name, group.count, group.shown)
 
-    def select(self, states: tuple[str, ...], first: int, limit: int) -> list[TaskView]:
-        column = self.columns["state"]
-        start = max(first - self.first, 0)
-        if states:
-            wanted = np.isin(column[start:], [_CODES[state] for state in states])
-            rows = (np.flatnonzero(wanted)[:limit] + start).tolist()
-        else:
-            rows = list(range(start, min(start + limit, len(column))))
-        indexes = [self.first + row for row in rows]
-        return task_views(self.job_name, "main", self.columns, indexes, self.first, self.node_names, self.reasons)
+
+def _cursor(after: str | None) -> tuple[int, int]:
+    """The piece and the index to go on with. A plain number is an index of the first piece."""
+    if not after:
+        return 0, 0
+    piece, _, index = after.rpartition(".")
+    return int(piece or 0), int(index) + 1
+
+
+def _select(block: Block, states: tuple[str, ...], first: int, limit: int) -> list[int]:
+    """Indexes of the piece from `first` on, in any of these states."""
+    column = block.columns["state"]
+    start = max(first - block.first, 0)
+    if states:
+        wanted = np.isin(column[start:], [_CODES[state] for state in states])
+        rows = (np.flatnonzero(wanted)[:limit] + start).tolist()
+    else:
+        rows = list(range(start, min(start + limit, len(column))))
+    return [block.first + row for row in rows]

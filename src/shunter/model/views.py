@@ -12,11 +12,13 @@ import msgspec
 
 
 class TaskView(msgspec.Struct, kw_only=True):
-    name: str  # JOB/INDEX
+    name: str  # JOB/INDEX, or JOB/GROUP/INDEX
     index: int
     state: str
     attempt: int
     group: str = "main"
+    ports: dict[str, int] = {}  # name -> host port, of what runs
+    healthy: bool | None = None  # what its checks say while it runs; None without checks
     node: str | None = None
     exit_code: int | None = None
     started_at: str | None = None
@@ -38,6 +40,14 @@ class AttemptView(msgspec.Struct, kw_only=True):
     reason: str | None = None
 
 
+class GroupView(msgspec.Struct, kw_only=True):
+    name: str
+    count: int
+    counts: dict[str, int]
+    command: list[str] = []
+    resources: dict[str, str] = {}
+
+
 class JobView(msgspec.Struct, kw_only=True):
     name: str
     namespace: str
@@ -54,8 +64,9 @@ class JobView(msgspec.Struct, kw_only=True):
     reason: str | None = None
     labels: dict[str, str] = {}
     user: str = ""
-    command: list[str] = []
+    command: list[str] = []  # of the first group, like the resources
     resources: dict[str, str] = {}
+    groups: list[GroupView] = []  # where there are several
 
 
 class SubmittedJob(msgspec.Struct, kw_only=True):
@@ -138,6 +149,7 @@ class EventView(msgspec.Struct, kw_only=True, omit_defaults=True):
     name: str
     namespace: str | None = None
     job: str | None = None
+    group: str | None = None  # where the job has several
     tasks: str | None = None  # "3" or "0-99"
     node: str | None = None
     attempt: int | None = None

@@ -47,6 +47,14 @@ class JobReference:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskReference:
+    """Which task of a job: the index that people see, and its group where the job has several."""
+
+    index: int
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JobQuery:
     """Newest first. `namespace` None means all; `after` is the cursor of the page before."""
 
@@ -59,7 +67,7 @@ class JobQuery:
 
 @dataclass(frozen=True, slots=True)
 class TaskQuery:
-    """By index."""
+    """By group and index."""
 
     states: tuple[str, ...] = ()
     limit: int = 1000
@@ -125,22 +133,22 @@ class Gateway(Protocol):
         """All runs of the job's name, newest first."""
         ...
 
-    async def stop(self, caller: Caller, job: JobReference, index: int | None, now: bool) -> None:
+    async def stop(self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool) -> None:
         """End a job, or one of its tasks; `now` leaves no grace. What has ended stays as it is."""
         ...
 
     async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage: ...
 
-    async def task(self, caller: Caller, job: JobReference, index: int) -> TaskView: ...
+    async def task(self, caller: Caller, job: JobReference, task: TaskReference) -> TaskView: ...
 
-    async def attempts(self, caller: Caller, job: JobReference, index: int) -> AttemptPage: ...
+    async def attempts(self, caller: Caller, job: JobReference, task: TaskReference) -> AttemptPage: ...
 
-    async def read_log(self, caller: Caller, job: JobReference, index: int, query: LogQuery) -> LogPiece:
+    async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogPiece:
         """What is there now, at most `size_max` bytes; empty where nothing (more) is."""
         ...
 
     async def follow_log(
-        self, caller: Caller, job: JobReference, index: int, query: LogQuery
+        self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery
     ) -> AsyncGenerator[LogPiece, None]:
         """Pieces as they are written, until the task has ended (later attempts included, unless one is named).
         The first piece comes at once, even if it is empty. Errors of the reference are raised before it returns."""

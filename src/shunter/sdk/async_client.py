@@ -31,6 +31,7 @@ from shunter.sdk.endpoint import finder
 from shunter.sdk.following import Ended, LogPart
 from shunter.sdk.manifests import Manifest, RunOptions, Source, read_manifest
 from shunter.sdk.patience import PATIENCE_S
+from shunter.sdk.requests import TaskKey
 from shunter.sdk.steps import Conversation
 
 
@@ -213,8 +214,9 @@ class Job:
         """Lines about the job until it has ended; `mode` is end, progress or logs (of one-task jobs)."""
         return self._client._transport.stream(self._follow(mode, None))
 
-    async def stop(self, *, index: int | None = None, now: bool = False) -> None:
-        """End the job, or one of its tasks: gracefully, or with `now` at once. Returns when that is under way."""
+    async def stop(self, *, index: TaskKey | None = None, now: bool = False) -> None:
+        """End the job, or one of its tasks (an index, or "GROUP/INDEX"): gracefully, or with `now` at once.
+        Returns when that is under way."""
         call = calls.stop(self._client._core, self._reference, self.view.namespace, index, now)
         await self._client._perform(call)
 
@@ -223,10 +225,10 @@ class Job:
         call = calls.tasks(self._client._core, self._reference, self.view.namespace, states, limit)
         return self._client._transport.stream(call)
 
-    async def task(self, index: int) -> TaskView:
+    async def task(self, index: TaskKey) -> TaskView:
         return await self._client._perform(calls.task(self._client._core, self._reference, self.view.namespace, index))
 
-    async def attempts(self, index: int = 0) -> list[AttemptView]:
+    async def attempts(self, index: TaskKey = 0) -> list[AttemptView]:
         return await self._client._perform(
             calls.attempts(self._client._core, self._reference, self.view.namespace, index)
         )
@@ -237,16 +239,16 @@ class Job:
 
     @overload
     def logs(
-        self, index: int = 0, stream: str = "stdout", follow: Literal[False] = False, attempt: int | None = None
+        self, index: TaskKey = 0, stream: str = "stdout", follow: Literal[False] = False, attempt: int | None = None
     ) -> Awaitable[bytes]: ...
 
     @overload
     def logs(
-        self, index: int = 0, stream: str = "stdout", *, follow: Literal[True], attempt: int | None = None
+        self, index: TaskKey = 0, stream: str = "stdout", *, follow: Literal[True], attempt: int | None = None
     ) -> AsyncIterator[bytes]: ...
 
     def logs(
-        self, index: int = 0, stream: str = "stdout", follow: bool = False, attempt: int | None = None
+        self, index: TaskKey = 0, stream: str = "stdout", follow: bool = False, attempt: int | None = None
     ) -> Awaitable[bytes] | AsyncIterator[bytes]:
         """What a task wrote to `stream` (stdout or stderr); with `follow` in pieces, as it is written, to its end."""
         part = LogPart(self._reference, self.view.namespace, index, stream, attempt)

@@ -30,6 +30,7 @@ from shunter.sdk import requests
 from shunter.sdk.core import Core
 from shunter.sdk.following import Ended, event_namespace, follow_submit
 from shunter.sdk.manifests import Manifest, Source, job_manifest, read_manifest, read_manifests
+from shunter.sdk.requests import TaskKey
 from shunter.sdk.steps import Conversation, Request
 
 JOB_ENDS = frozenset(state.word for state in JOB.ends)
@@ -70,8 +71,8 @@ def runs(core: Core, reference: str, limit: int | None) -> Conversation[int]:
     return core.pages(partial(requests.runs, reference, core.namespace), JobPage, requests.JOB_PAGE_MAX, limit)
 
 
-def stop(core: Core, reference: str, namespace: str | None, index: int | None, now: bool) -> Conversation[None]:
-    return core.tell(requests.stop(reference, namespace or core.namespace, index, now))
+def stop(core: Core, reference: str, namespace: str | None, task: TaskKey | None, now: bool) -> Conversation[None]:
+    return core.tell(requests.stop(reference, namespace or core.namespace, task, now))
 
 
 def tasks(
@@ -82,12 +83,12 @@ def tasks(
     return core.pages(page, TaskPage, requests.TASK_PAGE_MAX, limit)
 
 
-def task(core: Core, reference: str, namespace: str | None, index: int) -> Conversation[TaskView]:
-    return core.ask(requests.task(reference, namespace or core.namespace, index), TaskView)
+def task(core: Core, reference: str, namespace: str | None, task: TaskKey) -> Conversation[TaskView]:
+    return core.ask(requests.task(reference, namespace or core.namespace, task), TaskView)
 
 
-def attempts(core: Core, reference: str, namespace: str | None, index: int) -> Conversation[list[AttemptView]]:
-    page = yield from core.ask(requests.attempts(reference, namespace or core.namespace, index), AttemptPage)
+def attempts(core: Core, reference: str, namespace: str | None, task: TaskKey) -> Conversation[list[AttemptView]]:
+    page = yield from core.ask(requests.attempts(reference, namespace or core.namespace, task), AttemptPage)
     return page.items
 
 

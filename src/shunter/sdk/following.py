@@ -16,6 +16,7 @@ from shunter.sdk.answers import decode
 from shunter.sdk.core import Core
 from shunter.sdk.errors import ConnectionLost, Unavailable
 from shunter.sdk.patience import Deadline
+from shunter.sdk.requests import TaskKey
 from shunter.sdk.steps import Conversation, Emit, Read, Request
 
 ALL_NAMESPACES = "*"
@@ -108,7 +109,7 @@ class LogPart:
 
     reference: str
     namespace: str
-    index: int = 0
+    task: TaskKey = 0
     stream: str = "stdout"
     attempt: int | None = None
 
@@ -124,7 +125,7 @@ def read_log(core: Core, part: LogPart) -> Conversation[bool]:
             ("limit", LOG_PIECE_BYTES),
             ("attempt", part.attempt),
         ]
-        response = yield from core.exchange(requests.logs(part.reference, part.namespace, part.index, query))
+        response = yield from core.exchange(requests.logs(part.reference, part.namespace, part.task, query))
         truncated = truncated or response.headers.get("x-log-truncated", "").lower() == "true"
         if response.body:
             yield Emit(response.body)
@@ -139,7 +140,7 @@ def follow_log(core: Core, part: LogPart) -> Conversation[bool]:
     patience = core.patience()
     while True:
         query = [("stream", part.stream), ("offset", offset), ("attempt", part.attempt), ("follow", True)]
-        request = requests.logs(part.reference, part.namespace, part.index, query)
+        request = requests.logs(part.reference, part.namespace, part.task, query)
         response = yield from core.exchange(request, stream=True, patience=patience)
         try:
             while data := (yield Read()):

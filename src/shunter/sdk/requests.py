@@ -56,9 +56,12 @@ def job(reference: str, namespace: str) -> Request:
     return Request("GET", _job_path(reference, "", namespace))
 
 
-def stop(reference: str, namespace: str, index: int | None, now: bool) -> Request:
-    below = "" if index is None else f"/tasks/{index}"
-    return Request("DELETE", _job_path(reference, below, namespace, [("now", now or None)]))
+TaskKey = int | str  # an index, or GROUP/INDEX where the job has several groups
+
+
+def stop(reference: str, namespace: str, task: TaskKey | None, now: bool) -> Request:
+    below, query = ("", []) if task is None else _task_part(task)
+    return Request("DELETE", _job_path(reference, below, namespace, [*query, ("now", now or None)]))
 
 
 def follow(reference: str, namespace: str, mode: str) -> Request:
@@ -70,16 +73,19 @@ def tasks(reference: str, namespace: str, states: Iterable[str], limit: int, aft
     return Request("GET", _job_path(reference, "/tasks", namespace, query))
 
 
-def task(reference: str, namespace: str, index: int) -> Request:
-    return Request("GET", _job_path(reference, f"/tasks/{index}", namespace))
+def task(reference: str, namespace: str, task: TaskKey) -> Request:
+    below, query = _task_part(task)
+    return Request("GET", _job_path(reference, below, namespace, query))
 
 
-def attempts(reference: str, namespace: str, index: int) -> Request:
-    return Request("GET", _job_path(reference, f"/tasks/{index}/attempts", namespace))
+def attempts(reference: str, namespace: str, task: TaskKey) -> Request:
+    below, query = _task_part(task)
+    return Request("GET", _job_path(reference, f"{below}/attempts", namespace, query))
 
 
-def logs(reference: str, namespace: str, index: int, query: Query) -> Request:
-    return Request("GET", _job_path(reference, f"/tasks/{index}/logs", namespace, query))
+def logs(reference: str, namespace: str, task: TaskKey, query: Query) -> Request:
+    below, group = _task_part(task)
+    return Request("GET", _job_path(reference, f"{below}/logs", namespace, [*group, *query]))
 
 
 def why(reference: str, namespace: str, index: int | None = None) -> Request:
@@ -129,6 +135,11 @@ def events(namespace: str, job_name: str | None, limit: int, after: str | None) 
 def follow_events(namespace: str, job_name: str | None, after: str | None) -> Request:
     query = [("namespace", namespace), ("job", job_name), ("after", after), ("follow", True)]
     return Request("GET", _path("/events", query), (("Accept", "text/event-stream"),))
+
+
+def _task_part(task: TaskKey) -> tuple[str, list[tuple[str, object]]]:
+    group, _, index = str(task).rpartition("/")
+    return f"/tasks/{quote(index, safe='')}", [("group", group or None)]
 
 
 def _job_path(reference: str, below: str, namespace: str, query: Query = ()) -> str:

@@ -87,7 +87,7 @@ class Users:
     async def _stop(self, job_id: int, index: int | None, now: bool) -> None:
         self.stopped.setdefault(job_id, set()).add(index)
         self._world.trace.note("stop.asked", f"{job_id} {index}")
-        await self._ask(lambda engine: engine.stop_tasks(job_id, index, now))
+        await self._ask(lambda engine: engine.stop_tasks(job_id, None if index is None else ("main", index), now))
 
     async def _label_something(self, at_s: float) -> None:
         await self._world.clock.sleep(at_s)

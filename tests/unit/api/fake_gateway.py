@@ -47,6 +47,7 @@ from shunter.ports.gateway import (
     LogPiece,
     LogQuery,
     TaskQuery,
+    TaskReference,
 )
 
 TOKEN = "correct-horse"
@@ -146,10 +147,10 @@ class FakeGateway:
         self._enter((limit, after))
         return JobPage([self._find(job).view], None, 1)
 
-    async def stop(self, caller: Caller, job: JobReference, index: int | None, now: bool) -> None:
+    async def stop(self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool) -> None:
         self._enter()
         self._find(job)
-        self.stopped.append((job, index, now))
+        self.stopped.append((job, None if task is None else task.index, now))
 
     async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage:
         self._enter(query)
@@ -157,9 +158,9 @@ class FakeGateway:
         items = [_task(found, index) for index in range(min(query.limit, found.spec.count))]
         return TaskPage(items, None, found.spec.count)
 
-    async def task(self, caller: Caller, job: JobReference, index: int) -> TaskView:
+    async def task(self, caller: Caller, job: JobReference, task: TaskReference) -> TaskView:
         self._enter()
-        return self._task(job, index)
+        return self._task(job, task.index)
 
     def _task(self, job: JobReference, index: int) -> TaskView:
         found = self._find(job)
@@ -167,14 +168,14 @@ class FakeGateway:
             raise NotFound(f"{found.view.name} has {found.spec.count} tasks")
         return _task(found, index)
 
-    async def attempts(self, caller: Caller, job: JobReference, index: int) -> AttemptPage:
+    async def attempts(self, caller: Caller, job: JobReference, task: TaskReference) -> AttemptPage:
         self._enter()
-        task = self._task(job, index)
-        return AttemptPage([AttemptView(name=f"{task.name}#1", index=index, attempt=1, state="running")], None, 1)
+        found = self._task(job, task.index)
+        return AttemptPage([AttemptView(name=f"{found.name}#1", index=task.index, attempt=1, state="running")], None, 1)
 
-    async def read_log(self, caller: Caller, job: JobReference, index: int, query: LogQuery) -> LogPiece:
+    async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogPiece:
         self._enter(query)
-        self._task(job, index)
+        self._task(job, task.index)
         data = self.log[query.offset : query.offset + query.size_max]
         end = query.offset + len(data)
         return LogPiece(
@@ -182,10 +183,10 @@ class FakeGateway:
         )
 
     async def follow_log(
-        self, caller: Caller, job: JobReference, index: int, query: LogQuery
+        self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery
     ) -> AsyncGenerator[LogPiece, None]:
         self._enter(query)
-        self._task(job, index)
+        self._task(job, task.index)
 
         async def pieces() -> AsyncGenerator[LogPiece, None]:
             while not (self.is_eager and self.pieces.empty()) and (piece := await self.pieces.get()) is not None:

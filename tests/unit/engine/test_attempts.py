@@ -228,8 +228,8 @@ def test_stopping_one_task_leaves_its_siblings_alone() -> None:
     async def scene(stage: Stage) -> None:
         node = await stage.join("n1", cpu=2)
         [job] = await stage.submit(spec(count=3))
-        await stage.engine.stop_tasks(job.job_id, 2, False)  # queued
-        await stage.engine.stop_tasks(job.job_id, 0, False)  # assigned
+        await stage.engine.stop_tasks(job.job_id, ("main", 2), False)  # queued
+        await stage.engine.stop_tasks(job.job_id, ("main", 0), False)  # assigned
         await stage.settle()
         assert stage.counts(job.job_id) == {"assigned": 1, "stopping": 1, "cancelled": 1}
         [stop] = stage.stops()

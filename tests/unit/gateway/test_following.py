@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from shunter.model.errors import Unavailable
 from shunter.model.views import EventView, FollowLine
-from shunter.ports.gateway import EventPosition, EventQuery, LogPiece, LogQuery
+from shunter.ports.gateway import EventPosition, EventQuery, LogPiece, LogQuery, TaskReference
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, read_all, reference
 
 
@@ -160,10 +160,13 @@ def test_reading_on_skips_what_the_log_limit_cut() -> None:
         stage.writing.write(1, b"begin" + b"x" * 90 + b"final")
         stage.writing.cut = (5, 95)
         await stage.end_task(node, order, 1)
-        pieces = [piece async for piece in await stage.gateway.follow_log(ANNA, reference("job"), 0, LogQuery())]
+        pieces = [
+            piece
+            async for piece in await stage.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery())
+        ]
         assert b"".join(piece.data for piece in pieces) == b"beginfinal"
         assert pieces[0].truncated
-        first = await stage.gateway.read_log(ANNA, reference("job"), 0, LogQuery())
+        first = await stage.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery())
         assert first == LogPiece(b"begin", 95, eof=False, truncated=True)
 
     play(scene)
@@ -174,7 +177,7 @@ def test_a_followed_log_waits_for_its_task_and_ends_with_it() -> None:
         await stage.run("job")  # there is no node yet
         pieces: list[LogPiece] = []
         reading = asyncio.create_task(
-            read_all(await stage.gateway.follow_log(ANNA, reference("job"), 0, LogQuery()), pieces)
+            read_all(await stage.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery()), pieces)
         )
         await stage.settle(1.0)
         assert pieces[0].data == b""  # the first piece comes at once
@@ -196,7 +199,7 @@ def test_the_log_of_a_node_that_is_gone_is_unavailable() -> None:
         node = await stage.join()
         await stage.run_to_end(node, "job")
         stage.writing.is_reachable = False
-        for read in (stage.gateway.read_log(ANNA, reference("job"), 0, LogQuery()), first_piece(stage)):
+        for read in (stage.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery()), first_piece(stage)):
             try:
                 await read
             except Unavailable as error:
@@ -234,5 +237,5 @@ def test_events_are_told_once_each_from_any_position_on() -> None:
 
 
 async def first_piece(stage: GatewayStage) -> LogPiece:
-    async with aclosing(await stage.gateway.follow_log(ANNA, reference("job"), 0, LogQuery())) as pieces:
+    async with aclosing(await stage.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery())) as pieces:
         return await anext(pieces)

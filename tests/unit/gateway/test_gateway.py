@@ -10,7 +10,7 @@ import pytest
 from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.model.errors import Invalid, NotFound
 from shunter.model.messages import TaskStats
-from shunter.ports.gateway import Caller, EventPosition, EventQuery
+from shunter.ports.gateway import Caller, EventPosition, EventQuery, TaskReference
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 
@@ -72,9 +72,9 @@ def test_stopping_names_who_asked_for_it() -> None:
         await stage.settle()
         job = await stage.gateway.job(ANNA, reference("job"))
         assert (job.state, job.reason) == ("cancelled", "stopped by anna")
-        await stage.gateway.stop(ANNA, reference("job"), 1, now=True)  # it has ended: nothing happens
+        await stage.gateway.stop(ANNA, reference("job"), TaskReference(1), now=True)  # it has ended: nothing happens
         with pytest.raises(NotFound):
-            await stage.gateway.stop(ANNA, reference("job"), 2, now=True)
+            await stage.gateway.stop(ANNA, reference("job"), TaskReference(2), now=True)
         with pytest.raises(NotFound):
             await stage.gateway.stop(ANNA, reference("nobody"), None, now=True)
 

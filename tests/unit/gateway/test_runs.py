@@ -6,7 +6,7 @@ import pytest
 
 from shunter.model.errors import NotFound
 from shunter.model.views import JobView, TaskView
-from shunter.ports.gateway import JobQuery, JobReference, LogQuery, TaskQuery
+from shunter.ports.gateway import JobQuery, JobReference, LogQuery, TaskQuery, TaskReference
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 EVERYWHERE = JobQuery(namespace=None, limit=1000)
@@ -121,13 +121,13 @@ def test_pages_of_tasks_are_by_index_and_filtered_by_state() -> None:
         node = await stage.join(cpu=4)
         await stage.run_to_end(node, "job", count=10)
         page = await stage.gateway.tasks(ANNA, reference("job"), TaskQuery(limit=4))
-        assert ([task.index for task in page.items], page.next, page.total) == ([0, 1, 2, 3], "3", 10)
+        assert ([task.index for task in page.items], page.next, page.total) == ([0, 1, 2, 3], "0.3", 10)
         page = await stage.gateway.tasks(ANNA, reference("job"), TaskQuery(limit=100, after="3"))
         assert ([task.index for task in page.items], page.next) == (list(range(4, 10)), None)
         none = await stage.gateway.tasks(ANNA, reference("job"), TaskQuery(states=("failed",)))
         assert (none.items, none.total) == ([], 0)
         with pytest.raises(NotFound, match="its tasks are 0 to 9"):
-            await stage.gateway.task(ANNA, reference("job"), 10)
+            await stage.gateway.task(ANNA, reference("job"), TaskReference(10))
 
     play(scene)
 
@@ -145,20 +145,23 @@ def test_every_attempt_is_kept_with_its_node_times_and_reason() -> None:
         await stage.settle(2.0)
         [(_, order)] = stage.orders()
         await stage.start_task(node, order, 8)
-        live = (await stage.gateway.attempts(ANNA, reference("job"), 0)).items
+        live = (await stage.gateway.attempts(ANNA, reference("job"), TaskReference(0))).items
         assert [(each.attempt, each.state) for each in live] == [(1, "lost"), (2, "failed"), (3, "running")]
         await stage.end_task(node, order, 8)
-        ended = (await stage.gateway.attempts(ANNA, reference("job"), 0)).items
+        ended = (await stage.gateway.attempts(ANNA, reference("job"), TaskReference(0))).items
         assert ended[:2] == live[:2]
         assert [(each.state, each.exit_code, each.reason) for each in ended] == [
             ("lost", None, "the keeper died"), ("failed", 5, "exit code 5"), ("succeeded", 0, None),
         ]  # fmt: skip
         stage.writing.write(7, b"second")
         stage.writing.write(8, b"third")
-        read = [await stage.gateway.read_log(ANNA, reference("job"), 0, LogQuery(attempt=each)) for each in (1, 2, 3)]
+        read = [
+            await stage.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery(attempt=each))
+            for each in (1, 2, 3)
+        ]
         assert [piece.data for piece in read] == [b"", b"second", b"third"]
         with pytest.raises(NotFound, match="has no attempt 4"):
-            await stage.gateway.read_log(ANNA, reference("job"), 0, LogQuery(attempt=4))
+            await stage.gateway.read_log(ANNA, reference("job"), TaskReference(0), LogQuery(attempt=4))
 
     play(scene)
 
