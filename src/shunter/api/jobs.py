@@ -89,7 +89,7 @@ async def explain_job(context: Context, exchange: Exchange) -> WhyView:
 
 
 async def explain_task(context: Context, exchange: Exchange) -> WhyView:
-    return await context.gateway.why(exchange.caller, _job(exchange), _index(exchange))
+    return await context.gateway.why(exchange.caller, _job(exchange), _task(exchange))
 
 
 async def follow_job(context: Context, exchange: Exchange) -> None:

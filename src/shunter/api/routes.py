@@ -100,7 +100,7 @@ ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/why", "explainTask", "Why a task waits, or ended as it did",
-        jobs.explain_task, answers=(Answer(200, v.WhyView),), query=IN_JOB, errors=(400, 404),
+        jobs.explain_task, answers=(Answer(200, v.WhyView),), query=IN_TASK, errors=(400, 404),
     ),
     Route(
         "POST", f"{BASE}/plan", "planJobs", "What submitting jobs would do now, without doing it", plans.plan_jobs,

@@ -11,7 +11,7 @@ import typer
 from shunter.cli.commands import plain_typer
 from shunter.cli.connection import open_client
 from shunter.cli.exits import JOB_FAILED
-from shunter.cli.options import Format, JobOrTask, Namespace, Output, job_and_index
+from shunter.cli.options import Format, JobOrTask, Namespace, Output, job_and_task
 from shunter.cli.printing import Column, coloured, print_document, print_items, print_table
 from shunter.model.documents import TEXT_SIZE_MAX
 from shunter.model.jobs import NAMESPACE_DEFAULT
@@ -34,9 +34,9 @@ def why(name: JobOrTask, namespace: Namespace = NAMESPACE_DEFAULT, output: Outpu
     shunter why render
     shunter why render/4
     """
-    job, index = job_and_index(name)
+    job, task = job_and_task(name)
     with open_client(namespace) as client:
-        found = client.why(job, index)
+        found = client.why(job, task)
     if output is not Format.TABLE:
         print_document(found, output)
     else:

@@ -124,11 +124,11 @@ class LocalGateway:
             meant = None if task is None else (self._runs.group_name(run, task.group), task.index)
             await self._engine.stop_tasks(run.id, meant, now, f"stopped by {caller.user}")
 
-    async def why(self, caller: Caller, job: JobReference, index: int | None = None) -> WhyView:
+    async def why(self, caller: Caller, job: JobReference, task: TaskReference | None = None) -> WhyView:
         run = await self._runs.find(job)
-        task = None if index is None else await self._runs.task(run, index)
-        if task is not None and task.state not in ("waiting", "queued"):
-            return why_task(task)
+        meant = None if task is None else await self._runs.task(run, task)
+        if meant is not None and meant.state not in ("waiting", "queued"):
+            return why_task(meant)
         if not isinstance(run, Job):
             return _why_ended(run)
         filters = self._engine.brain.filters

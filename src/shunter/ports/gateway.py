@@ -160,7 +160,7 @@ class Gateway(Protocol):
         returns."""
         ...
 
-    async def why(self, caller: Caller, job: JobReference, index: int | None = None) -> WhyView:
+    async def why(self, caller: Caller, job: JobReference, task: TaskReference | None = None) -> WhyView:
         """Why a job, or one of its tasks, is where it is. For what waits also which single changes would start it, and
         when it may start."""
         ...

@@ -112,7 +112,7 @@ class Client:
         async for view in self._transport.stream(calls.runs(self._core, name, limit)):
             yield Job(self, view)
 
-    async def why(self, name: str, index: int | None = None) -> WhyView:
+    async def why(self, name: str, index: TaskKey | None = None) -> WhyView:
         """Why a job, or one of its tasks, is in the state it is in; what would start it, and when it may start."""
         return await self._perform(calls.why(self._core, name, None, index))
 
@@ -233,7 +233,7 @@ class Job:
             calls.attempts(self._client._core, self._reference, self.view.namespace, index)
         )
 
-    async def why(self, index: int | None = None) -> WhyView:
+    async def why(self, index: TaskKey | None = None) -> WhyView:
         """Why the job, or one of its tasks, is in the state it is in."""
         return await self._client._perform(calls.why(self._client._core, self._reference, self.view.namespace, index))
 

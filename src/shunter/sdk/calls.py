@@ -92,8 +92,8 @@ def attempts(core: Core, reference: str, namespace: str | None, task: TaskKey) -
     return page.items
 
 
-def why(core: Core, reference: str, namespace: str | None = None, index: int | None = None) -> Conversation[WhyView]:
-    return core.ask(requests.why(reference, namespace or core.namespace, index), WhyView)
+def why(core: Core, reference: str, namespace: str | None = None, task: TaskKey | None = None) -> Conversation[WhyView]:
+    return core.ask(requests.why(reference, namespace or core.namespace, task), WhyView)
 
 
 def plan(core: Core, sources: Source | Iterable[Manifest]) -> Conversation[PlanView]:

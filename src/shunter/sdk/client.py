@@ -112,7 +112,7 @@ class Client:
         for view in self._transport.stream(calls.runs(self._core, name, limit)):
             yield Job(self, view)
 
-    def why(self, name: str, index: int | None = None) -> WhyView:
+    def why(self, name: str, index: TaskKey | None = None) -> WhyView:
         """Why a job, or one of its tasks, is in the state it is in; what would start it, and when it may start."""
         return self._perform(calls.why(self._core, name, None, index))
 
@@ -231,7 +231,7 @@ class Job:
     def attempts(self, index: TaskKey = 0) -> list[AttemptView]:
         return self._client._perform(calls.attempts(self._client._core, self._reference, self.view.namespace, index))
 
-    def why(self, index: int | None = None) -> WhyView:
+    def why(self, index: TaskKey | None = None) -> WhyView:
         """Why the job, or one of its tasks, is in the state it is in."""
         return self._client._perform(calls.why(self._client._core, self._reference, self.view.namespace, index))
 

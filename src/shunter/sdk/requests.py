@@ -88,9 +88,9 @@ def logs(reference: str, namespace: str, task: TaskKey, query: Query) -> Request
     return Request("GET", _job_path(reference, f"{below}/logs", namespace, [*group, *query]))
 
 
-def why(reference: str, namespace: str, index: int | None = None) -> Request:
-    below = "/why" if index is None else f"/tasks/{index}/why"
-    return Request("GET", _job_path(reference, below, namespace))
+def why(reference: str, namespace: str, task: TaskKey | None = None) -> Request:
+    below, query = ("", []) if task is None else _task_part(task)
+    return Request("GET", _job_path(reference, f"{below}/why", namespace, query))
 
 
 def plan(manifests: list[Mapping[str, Any]], namespace: str) -> Request:

@@ -211,10 +211,10 @@ class FakeGateway:
 
         return self._noted(lines)
 
-    async def why(self, caller: Caller, job: JobReference, index: int | None = None) -> WhyView:
+    async def why(self, caller: Caller, job: JobReference, task: TaskReference | None = None) -> WhyView:
         self._enter(job)
         view = self._find(job).view
-        sentence = "it waits for the test" if index is None else f"task {index} waits for the test"
+        sentence = "it waits for the test" if task is None else f"task {task.index} waits for the test"
         return WhyView(name=view.name, state=view.state, sentence=sentence, counts=view.counts)
 
     async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:

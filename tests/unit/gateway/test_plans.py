@@ -12,6 +12,7 @@ from shunter.engine.recovery import fingerprint
 from shunter.gateway.plans import WAITING_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.planning.planner import POLICIES, build_policy
+from shunter.ports.gateway import TaskReference
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 
@@ -25,7 +26,7 @@ def manifest(name: str, **spec: Any) -> dict[str, Any]:
 
 
 def test_a_plan_says_where_tasks_would_start_and_changes_nothing() -> None:
-    """D-41."""
+    """U-04."""
 
     async def scene(stage: GatewayStage) -> None:
         for name in ("n1", "n2"):
@@ -97,7 +98,7 @@ NODES = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=0, ma
 def test_what_a_plan_says_is_what_a_submit_does(
     policy: str, nodes: list[tuple[int, int]], running: list[Any], planned: list[Any], ended: int
 ) -> None:
-    """D-41: also after tasks ended, under measured load, and for a rotation that has moved on."""
+    """U-04: also after tasks ended, under measured load, and for a rotation that has moved on."""
 
     async def scene(stage: GatewayStage) -> None:
         stage.engine.policy = build_policy(policy)
@@ -129,12 +130,12 @@ def test_why_of_a_task_tells_of_that_task() -> None:
         node = await stage.join("n1", cpu=1)
         await stage.run("render", count=2)
         [(_, order)] = stage.orders()
-        assert "sent to n1" in (await stage.gateway.why(ANNA, reference("render"), 0)).sentence
+        assert "sent to n1" in (await stage.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
         await stage.start_task(node, order, segment=1)
-        assert "is running on n1" in (await stage.gateway.why(ANNA, reference("render"), 0)).sentence
-        assert "wait" in (await stage.gateway.why(ANNA, reference("render"), 1)).sentence
+        assert "is running on n1" in (await stage.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
+        assert "wait" in (await stage.gateway.why(ANNA, reference("render"), TaskReference(1))).sentence
         await stage.end_task(node, order, segment=1, exit_code=3)
-        failed = (await stage.gateway.why(ANNA, reference("render"), 0)).sentence
+        failed = (await stage.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
         assert "has failed on n1 with exit code 3" in failed
 
     play(scene)

@@ -33,7 +33,7 @@ async def suggestions(stage: GatewayStage, name: str = "job") -> dict[str, Sugge
 
 
 def test_less_memory_is_suggested_where_less_would_do() -> None:
-    """R-16: from what, to what, and how many nodes would fit then."""
+    """U-03: from what, to what, and how many nodes would fit then."""
 
     async def scene(stage: GatewayStage) -> None:
         for number, gigabytes in enumerate((48, 48, 16)):
@@ -121,7 +121,7 @@ SPECS = st.fixed_dictionaries(
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(nodes=NODES, others=st.lists(SPECS, max_size=4), spec=SPECS)
 def test_every_suggestion_starts_the_job(nodes: list[Any], others: list[Any], spec: dict[str, Any]) -> None:
-    """R-16: whatever the cluster looks like, and whatever else waits."""
+    """U-03: whatever the cluster looks like, and whatever else waits."""
 
     async def furnish(stage: GatewayStage) -> None:
         for number, (cpu, memory, disk, datacenter) in enumerate(nodes):
