@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.services.docker_daemon import TestDaemon, shared_daemon
+from tests.services.docker_daemon import TestDaemon, shared_daemon, why_not
 
 
 @pytest.fixture(scope="session")
 def docker(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[TestDaemon]:
     """A private Docker daemon. xdist's workers have folders of their own below one that they share."""
+    if reason := why_not():
+        pytest.skip(reason)
     folder = tmp_path_factory.getbasetemp()
     with shared_daemon(folder if worker_id == "master" else folder.parent) as daemon:
         yield daemon

@@ -130,7 +130,10 @@ async def test_the_name_of_an_attempt_that_is_ordered_again_is_free(tmp_path: Pa
         assert len(await stage.containers()) == 1
 
 
-async def test_without_a_daemon_there_is_no_attribute_and_what_is_launched_is_lost(tmp_path: Path) -> None:
+async def test_without_a_daemon_there_is_no_attribute_and_what_is_launched_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shunter.worker.runtimes.docker.runtime.FIND_MAX_S", 0.0)
     async with docker_staged(tmp_path, TestDaemon(tmp_path / "nowhere", 0, False)) as stage:
         assert stage.attributes == {}
         with pytest.raises(RuntimeGone, match="no Docker daemon was found"):

@@ -44,7 +44,7 @@ class Container:
         self._removing = removing
         self._address = ""  # in a network of its own, where the worker can reach it
         self._disk_passed = False
-        self.is_removed = False
+        self.is_known = True  # False once it is removed or given up
         self._watching: asyncio.Task[Outcome] | None = None
 
     def watch(self) -> None:
@@ -125,7 +125,7 @@ class Container:
             if not isinstance(error, DaemonRefused) or error.status not in (NOT_THERE, NOT_RUNNING):
                 log.warning("container.unremoved", container=self.id[:12], error=error)
         self._copy.forget()
-        self.is_removed = True
+        self.is_known = False
 
     # ---- inside ----
 
@@ -142,6 +142,11 @@ class Container:
         await self._read_rest()
         return await self._judge(code)
 
+    def _give_up(self, reason: str) -> RuntimeGone:
+        """Whoever waits hears that it is lost. Should it turn up again, it is nobody's."""
+        self.is_known = False
+        return RuntimeGone(reason)
+
     async def _wait(self) -> int:
         """The exit code. A daemon that is away for a while comes back to a container that ran on, or has ended."""
         seen_at = time.monotonic()
@@ -150,12 +155,12 @@ class Container:
                 answer = await self._daemon.wait(self.id)
                 return int(answer["StatusCode"])
             except DaemonRefused as error:
-                raise RuntimeGone(f"the container is gone: {error}") from error
+                raise self._give_up(f"the container is gone: {error}") from error
             except DaemonAway as error:
                 if await self._is_answering():
                     seen_at = time.monotonic()
                 elif time.monotonic() - seen_at > AWAY_MAX_S:
-                    raise RuntimeGone(str(error)) from error
+                    raise self._give_up(str(error)) from error
                 await asyncio.sleep(ASK_AGAIN_S)
 
     async def _is_answering(self) -> bool:
@@ -215,7 +220,7 @@ class Container:
             return Outcome(code, now_ms)
         ended_ms = read_time_ms(state["FinishedAt"]) or now_ms
         if code == KILLED_WITH_DAEMON and self.started_ms < psutil.boot_time() * 1000:
-            raise RuntimeGone("the node was restarted")
+            raise self._give_up("the node was restarted")
         if state.get("OOMKilled") and spec.memory_bytes:
             return Outcome(code, ended_ms, "memory", f"memory limit of {size(spec.memory_bytes)}")
         return Outcome(code, ended_ms)

@@ -7,6 +7,7 @@ import asyncio
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
+from time import monotonic
 from typing import Any, TypeVar
 
 from shunter.log import Log
@@ -23,6 +24,8 @@ log = Log(__name__)
 REMOVALS_MAX = 4  # at once: they are in nobody's way
 REMOVE_MAX_S = 10.0  # how long a worker that leaves waits for removals under way; the next life finds the rest
 CHECK_EVERY_S = 5.0  # whether the daemon is there
+FIND_MAX_S, FIND_EVERY_S = 10.0, 0.5  # for a daemon to come up that has containers of an earlier life
+CREATE_TRIES_MAX = 5
 NAME_TAKEN = 409
 STATES_NEVER_STARTED = ("created", "configured", "initialized")
 
@@ -41,6 +44,7 @@ class DockerRuntime:
         self._removing = asyncio.Semaphore(REMOVALS_MAX)
         self._facts: Facts | None = None
         self._home_id = ""
+        self._starting: set[str] = set()  # names of containers
         self._containers: dict[str, Container] = {}  # by the container's name
         self._removals: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
@@ -55,6 +59,8 @@ class DockerRuntime:
 
     async def launch(self, launch: Launch) -> Running:
         container = launch.spec.container
+        name = self._name(launch.attempt)
+        self._starting.add(name)
         try:
             facts = self._facts or await self._daemon.facts()
             config = describe(launch, self._id(), self._node, facts)
@@ -67,18 +73,20 @@ class DockerRuntime:
             raise RuntimeGone(str(error)) from error
         except OSError as error:
             raise NotStarted(f"runtime docker: {error}") from error
+        finally:
+            self._starting.discard(name)
 
     async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:
         found: dict[Attempt, Running] = {}
         try:
-            for each in await self._daemon.labelled(f"{HOME_LABEL}={self._id()}"):
+            for each in await self._ours(FIND_MAX_S if launches else 0.0):
                 attempt = read_attempt(each["Labels"])
                 launch = None if attempt is None else launches.get(attempt)
                 if attempt is None or launch is None or each["State"] in STATES_NEVER_STARTED:
                     self._remove_later(self._remove_orphan(each["Id"]))
                 else:
                     found[attempt] = await self._adopt(each["Id"], launch)
-        except DaemonAway as error:
+        except (DaemonAway, DaemonRefused) as error:
             if launches:
                 raise RuntimeGone(str(error)) from error
         self._forget_notes({self._note(attempt) for attempt in found})
@@ -101,7 +109,7 @@ class DockerRuntime:
         assert container is not None
         may_pull = container.pull != "never"
         name = self._name(launch.attempt)
-        while True:
+        for _ in range(CREATE_TRIES_MAX):
             try:
                 creating = asyncio.ensure_future(self._daemon.create(name, config))
                 return await self._or_remove(creating, name)
@@ -115,6 +123,7 @@ class DockerRuntime:
                     await self._images.pull(container.image, copy.say)
                 else:
                     raise NotStarted(f"image {container.image}: {error}") from error
+        raise NotStarted(f"image {container.image}: the container's name {name} is taken, and does not get free")
 
     async def _start(self, id: str, launch: Launch, copy: Copy) -> Container:
         container = Container(self._daemon, id, launch, copy, self._removing)
@@ -144,12 +153,23 @@ class DockerRuntime:
             raise
 
     def _keep(self, container: Container, attempt: Attempt) -> Container:
-        self._containers = {name: each for name, each in self._containers.items() if not each.is_removed}
+        self._containers = {name: each for name, each in self._containers.items() if each.is_known}
         self._containers[self._name(attempt)] = container
         container.watch()
         return container
 
     # ---- an earlier life ----
+
+    async def _ours(self, patience_s: float = 0.0) -> list[dict[str, Any]]:
+        """All containers of this home. A daemon that is just starting is given some time."""
+        deadline = monotonic() + patience_s
+        while True:
+            try:
+                return await self._daemon.labelled(f"{HOME_LABEL}={self._id()}")
+            except DaemonAway:
+                if monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(FIND_EVERY_S)
 
     async def _adopt(self, id: str, launch: Launch) -> Container:
         container = Container(self._daemon, id, launch, Copy(launch.log, self._note(launch.attempt)), self._removing)
@@ -194,8 +214,10 @@ class DockerRuntime:
     async def _sweep(self) -> None:
         """The daemon is back: what was given up meanwhile is nobody's."""
         try:
-            for each in await self._daemon.labelled(f"{HOME_LABEL}={self._id()}"):
-                if not any(each["Id"] == known.id for known in self._containers.values()):
+            for each in await self._ours():
+                known = {container.id for container in self._containers.values() if container.is_known}
+                names = {name.lstrip("/") for name in each["Names"]}
+                if each["Id"] not in known and not names & self._starting:
                     await self._remove_orphan(each["Id"])
         except (DaemonAway, DaemonRefused) as error:
             log.warning("docker.unswept", error=error)
