@@ -77,10 +77,10 @@ def _address() -> Field:
 
 def _policy() -> Field:
     def read(value: Any, path: str, problems: Problems) -> Any:
-        from shunter.planning.planner import build_policy  # brings NumPy, which a worker does not need
+        from shunter.app.policies import find_policies  # brings NumPy, which a worker does not need
 
         try:
-            build_policy(str(value))
+            find_policies().build(str(value))
         except Invalid as error:
             problems.found.extend(replace(problem, field=path) for problem in error.problems)
         return value

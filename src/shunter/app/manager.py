@@ -16,12 +16,14 @@ from shunter.app.home import Home
 from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
 from shunter.app.places import LocalPlace, Place, SimulatedPlace
 from shunter.app.policies import find_policies
+from shunter.engine.brain import Brain
 from shunter.engine.engine import Engine
 from shunter.gateway.gateway import LocalGateway
-from shunter.gateway.policies import choose_policy
+from shunter.gateway.policies import SETTING, choose_policy
 from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem, ShunterError
+from shunter.planning.planner import POLICY_DEFAULT
 from shunter.ports.clock import Clock
 from shunter.ports.store import Store
 
@@ -52,12 +54,14 @@ class Manager:
         self._engine = Engine(
             store=self._store,
             workers=self._place.workers,
-            policy=catalogue.build(choose_policy(catalogue, "", options.policy)),
+            policy=Brain(catalogue.build(options.policy or POLICY_DEFAULT), filters=catalogue.filters),
             clock=self._clock,
             random=random.Random(),
             settings=self._config.engine,
         )
         await self._engine.start()
+        kept = self._engine.state.cluster.get(SETTING)
+        self._engine.policy = catalogue.build(choose_policy(catalogue, kept, options.policy))
         self._duties = [_duty(self._engine.run, self._failed), _duty(self._purge_now_and_then, self._failed)]
         gateway = LocalGateway(
             engine=self._engine,

@@ -1,22 +1,27 @@
 """The policy in use, guarded: one that fails costs no round. The engine calls it as it would call any policy.
 
 A plugin's policy may raise or answer nonsense. Then the built-in default decides that round, and the error is kept for
-whoever lists the policies. Placements themselves are checked one by one when they are applied, whoever decided them.
+whoever lists the policies. Where it places tasks on nodes that their constraints refuse, just those are left out; that
+they fit is checked when they are applied, whoever decided them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from shunter.log import Log
-from shunter.planning.candidates import FILTERS, Filter
+from shunter.planning.candidates import FILTERS, Filter, feasible
+from shunter.planning.ledger import Ledger
 from shunter.planning.planner import POLICY_DEFAULT, Planner, build_policy
 from shunter.planning.policies import fork_policy
+from shunter.planning.suggest import RESOURCES
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
 
 log = Log(__name__)
+DEFAULT = partial(build_policy, POLICY_DEFAULT)
 
 
 class Nonsense(Exception):
@@ -28,15 +33,19 @@ class Brain:
 
     fast = True
 
-    def __init__(self, policy: Policy, make_fallback: Callable[[], Policy] | None = None) -> None:
-        self._make_fallback = make_fallback or (lambda: build_policy(POLICY_DEFAULT))
+    def __init__(
+        self, policy: Policy, make_fallback: Callable[[], Policy] = DEFAULT, filters: tuple[Filter, ...] = FILTERS
+    ) -> None:
+        self._make_fallback = make_fallback
+        self._filters = filters
+        self._ledger: Ledger | None = None
         self._fallback: Policy | None = None
         self.use(policy)
 
     @property
     def filters(self) -> tuple[Filter, ...]:
         """What nodes are judged by, for explanations. A policy of another make tells none: ours are the next best."""
-        return self.policy.filters if isinstance(self.policy, Planner) else FILTERS
+        return self.policy.filters if isinstance(self.policy, Planner) else self._filters
 
     def use(self, policy: Policy) -> None:
         """From the next round on."""
@@ -50,7 +59,7 @@ class Brain:
         try:
             decision = self.policy.decide(view, now, budget)
             check_decision(decision, view)
-            return decision
+            return decision if isinstance(self.policy, Planner) else self._lawful(decision, view)
         except Exception as error:  # a stranger's code
             self._complain(error)
         if self._fallback is None:
@@ -58,9 +67,26 @@ class Brain:
         return self._fallback.decide(view, now, budget)
 
     def fork(self) -> Brain:
-        twin = Brain(fork_policy(self.policy), self._make_fallback)
+        twin = Brain(fork_policy(self.policy), self._make_fallback, self._filters)
         twin.failures = -1  # whatever a copy does is not told
         return twin
+
+    def _lawful(self, decision: Decision, view: ClusterView) -> Decision:
+        """Without what goes to nodes that refuse it, whatever room they have."""
+        self._ledger = self._ledger or Ledger()
+        self._ledger.sync(view.nodes)
+        classes = {queued.task_class.id: queued.task_class for queued in view.queued}
+        hard = tuple(each for each in self._filters if each.name != RESOURCES)
+        kept = []
+        for placement in decision.placements:
+            allowed = feasible(classes[placement.class_id], self._ledger, placement.nodes, hard)
+            if not allowed.all():
+                self._complain(Nonsense("it placed tasks on nodes that refuse them; those were left out"))
+                placement = Placement(placement.class_id, placement.nodes[allowed], placement.counts[allowed])
+            if len(placement.nodes):
+                kept.append(placement)
+        decision.placements = kept
+        return decision
 
     def _complain(self, error: Exception) -> None:
         trouble = f"{type(error).__name__}: {error}"

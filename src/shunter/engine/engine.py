@@ -19,6 +19,7 @@ from shunter.engine import changes as c
 from shunter.engine.brain import Brain
 from shunter.engine.endings import end_jobs
 from shunter.engine.feed import Feed, Published
+from shunter.engine.live_settings import on_set
 from shunter.engine.nodes import on_hello, on_label, on_node_event
 from shunter.engine.placing import place, recall_stuck, shrink
 from shunter.engine.recovery import make_snapshot, recover
@@ -160,6 +161,10 @@ class Engine:
 
     async def label_node(self, name: str, labels: dict[str, str | None]) -> None:
         await self._ask(partial(on_label, name=name, labels=labels))
+
+    async def set_setting(self, name: str, value: str) -> None:
+        """A setting of the whole cluster, from now on and after a restart too; an empty value means the default."""
+        await self._ask(partial(on_set, name=name, value=value))
 
     # ---- what the watcher tells ----
 

@@ -34,6 +34,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "node.ready": ("watcher", "a node is heard again and takes work"),
     "node.suspect": ("watcher", "a node missed heartbeats"),
     "node.down": ("watcher", "a node was silent for too long, or left; its tasks run elsewhere"),
+    "cluster.changed": ("api", "a setting of the whole cluster was changed while it runs"),
     "node.labelled": ("api", "labels of a node were set or taken away"),
 }
 
@@ -136,6 +137,10 @@ def _node_labelled(change: c.NodeLabelled, _: Callable[[int], str]) -> dict[str,
     return {"type": "node.labelled", "name": change.ref, "node": change.ref, "reason": labels}
 
 
+def _cluster_set(change: c.ClusterSet, _: Callable[[int], str]) -> dict[str, Any]:
+    return {"type": "cluster.changed", "name": change.name, "reason": f"{change.name}={change.value or 'default'}"}
+
+
 def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str, Any]:
     fields = _job(type_, ref, state)
     offset = int(ref.rpartition("+")[2]) if "+" in ref else 0
@@ -167,4 +172,5 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.NodeJoined: _node_joined,
     c.NodeMoved: _node_moved,
     c.NodeLabelled: _node_labelled,
+    c.ClusterSet: _cluster_set,
 }

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shunter.engine.records import Group, Job
+from shunter.engine.records import ClassRecord, Group, Job
 from shunter.engine.state import State
 from shunter.model.jobs import LASTING
 from shunter.model.lifecycles import TaskState
@@ -70,15 +70,15 @@ def _of_group(state: State, group: Group, now_ms: int, filters: Sequence[Filter]
 
 
 def expected_endings(state: State, asking: Group, now_ms: int) -> list[Ending]:
-    """The ends of tasks of which anyone says how long they run, the first ones. What other classes have queued would
-    take the room of their own again, so theirs do not count."""
+    """The ends of tasks of which anyone says how long they run, the first ones. A class that comes first and has more
+    queued takes the room of its own again, so those do not count."""
     table = state.table
     states = table.state[: table.used]
     live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
     found: list[Ending] = []
     for slot in np.unique(table.group[live]).tolist():
         group = state.groups[slot]
-        if group is None or (group.task_class.queued and group.task_class is not asking.task_class):
+        if group is None or _comes_first(group.task_class, asking):
             continue
         rows = live[table.group[live] == slot]
         stopping = states[rows] == TaskState.STOPPING
@@ -92,6 +92,13 @@ def expected_endings(state: State, asking: Group, now_ms: int) -> list[Ending]:
             if len(found) > 2 * ENDINGS_MAX:
                 found = sorted(found, key=lambda ending: ending.at_ms)[:ENDINGS_MAX]
     return sorted(found, key=lambda ending: ending.at_ms)[:ENDINGS_MAX]
+
+
+def _comes_first(record: ClassRecord, asking: Group) -> bool:
+    first = next((group for group in record.groups if group.ready), None)
+    if first is None or record is asking.task_class:
+        return False
+    return (-record.key.priority, first.job.id) < (-asking.job.priority, asking.job.id)
 
 
 def how_long(state: State, group: Group) -> tuple[float, str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shunter.planning.candidates import FILTERS, Filter, feasible
 from shunter.planning.ledger import Ledger
-from shunter.planning.suggest import RESOURCES
+from shunter.planning.suggest import RESOURCES, on_nodes
 from shunter.planning.view import BoolArray, Nodes, TaskClass
 
 
@@ -27,7 +27,8 @@ class Forecast:
     """Which nodes one class may use, whatever room they have, and how much room there is on them."""
 
     def __init__(self, task_class: TaskClass, nodes: Nodes, filters: Sequence[Filter] = FILTERS) -> None:
-        self._class, self._nodes = task_class, nodes
+        task_class = on_nodes(task_class)
+        self._class = task_class
         self._ledger = Ledger()
         self._ledger.sync(nodes)
         others = tuple(each for each in filters if each.name != RESOURCES)

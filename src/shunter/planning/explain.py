@@ -11,6 +11,7 @@ from shunter.model.jobs import LICENCE_PREFIX
 from shunter.planning.candidates import FILTERS, Filter, Refusal, spell_amount
 from shunter.planning.coupling import Couplings, coupling_filter
 from shunter.planning.ledger import Ledger
+from shunter.planning.suggest import on_nodes
 from shunter.planning.view import ClusterView, IntArray, Nodes, TaskClass
 
 EXAMPLES_MAX = 3
@@ -38,6 +39,7 @@ def explain(
     above = [] if view is None else [Reason(text, 0, ()) for text in limits_reached(task_class, view)]
     if view is not None:
         filters = (*filters, coupling_filter(Couplings(view, ledger)))
+    task_class = on_nodes(task_class)
     rows = np.arange(1, nodes.count)
     hopeless = _never_fits(task_class, ledger)
     refusals = [(hopeless, rows)] if hopeless else _merged(_refusals(task_class, ledger, rows, filters))
@@ -68,8 +70,6 @@ def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
 def _never_fits(task_class: TaskClass, ledger: Ledger) -> str | None:
     """The one reason that makes all others idle: no node is large enough, even if it were empty."""
     for resource, need in task_class.needs.items():
-        if resource.startswith(LICENCE_PREFIX):
-            continue
         largest = int(ledger.capacity(resource).max()) if resource in ledger.column else 0
         if largest == 0:
             return f"no node has {resource}"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from shunter.model.jobs import LICENCE_PREFIX
 from shunter.model.resources import CPU, DISK, MEMORY, STANDARD
 from shunter.planning.candidates import FILTERS, Filter, feasible
 from shunter.planning.ledger import Ledger
@@ -46,6 +47,12 @@ class Widened:
     nodes: int
 
 
+def on_nodes(task_class: TaskClass) -> TaskClass:
+    """What of a class is a matter of nodes: licences are counted for the whole cluster."""
+    needs = {name: need for name, need in task_class.needs.items() if not name.startswith(LICENCE_PREFIX)}
+    return task_class if len(needs) == len(task_class.needs) else replace(task_class, needs=needs)
+
+
 class Fitting:
     """Asks, for variations of a class, which nodes could take one task."""
 
@@ -61,6 +68,7 @@ class Fitting:
 
     def cuts(self, task_class: TaskClass) -> Iterator[Cut]:
         """For each resource the largest amount below the need with which one node at least would do."""
+        task_class = on_nodes(task_class)
         for resource, need in task_class.needs.items():
             rest = replace(
                 task_class, needs={name: amount for name, amount in task_class.needs.items() if name != resource}
@@ -100,7 +108,7 @@ class Fitting:
         return [int(row) for row in np.flatnonzero(accepted)]
 
     def _accepted(self, task_class: TaskClass, filters: tuple[Filter, ...]) -> BoolArray:
-        return feasible(task_class, self._ledger, slice(0, self._ledger.count), filters)
+        return feasible(on_nodes(task_class), self._ledger, slice(0, self._ledger.count), filters)
 
     def _most_free(self, resource: str, accepted: BoolArray, need: int) -> int | None:
         """The most that any accepted node has free, in a round number; None where that is no less than the need."""

@@ -68,6 +68,20 @@ def test_more_than_fits_is_cut_to_what_fits() -> None:
     play(scene)
 
 
+def test_a_constraint_holds_whatever_a_policy_says() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=2)
+        stage.engine.policy = Strange(on_row(1))
+        [job] = await stage.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
+        assert stage.counts(job.job_id) == {"queued": 1}
+        assert "nodes that refuse them" in stage.engine.brain.trouble
+        await stage.engine.label_node("n1", {"disk": "ssd"})
+        await stage.settle()
+        assert stage.counts(job.job_id) == {"assigned": 1}
+
+    play(scene)
+
+
 def test_a_policy_can_be_changed_between_rounds_and_begins_without_blame() -> None:
     async def scene(stage: Stage) -> None:
         stage.engine.policy = Strange(ValueError("boom"))

@@ -1,0 +1,18 @@
+"""A score: nodes with the label `cache=warm` first, among them and among all others the emptiest."""
+
+from __future__ import annotations
+
+from shunter.planning.ledger import Ledger, Rows
+from shunter.planning.scores import More, Score, Shape, spread
+from shunter.planning.view import FloatArray, TaskClass
+
+COLD = 100.0  # dearer than any node can be by being full
+
+
+def cost(task_class: TaskClass, ledger: Ledger, rows: Rows, more: More = 0) -> FloatArray:
+    """The price of one task more on each row; the lowest wins. It rises with every task that a node gets."""
+    is_cold = ~ledger.kinds.hold_on("node.labels.cache == 'warm'", rows)
+    return spread(task_class, ledger, rows, more) + COLD * is_cold
+
+
+WARM_CACHE = Score("warm-cache", Shape.RISING, cost)

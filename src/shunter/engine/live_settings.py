@@ -1,0 +1,12 @@
+"""Settings of the whole cluster that are changed while it runs and outlive a restart. Called by the engine's rounds."""
+
+from __future__ import annotations
+
+from shunter.engine import changes as c
+from shunter.engine.round import Round
+
+
+def on_set(round: Round, name: str, value: str) -> None:
+    """An empty value means the default again."""
+    if round.state.cluster.get(name) != value:
+        round.record(c.ClusterSet(name, value, round.now_ms))

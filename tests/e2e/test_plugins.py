@@ -1,0 +1,85 @@
+"""The example package, built and installed beside Shunter, decides on a real cluster."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.cluster import Cluster, eventually
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "shunter-plugin-example"
+NODES = 3
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder into which the example was installed: its wheel, unpacked."""
+    folder = tmp_path_factory.mktemp("plugin")
+    source, site = folder / "source", folder / "site"
+    shutil.copytree(EXAMPLE, source)
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=source, check=True, capture_output=True, timeout=120)
+    [wheel] = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(site)
+    return site
+
+
+@pytest.fixture
+def extended(tmp_path: Path, installed: Path) -> Iterator[Cluster]:
+    """A cluster of simulated nodes whose processes see the plugin, and one that cannot be loaded."""
+    broken = tmp_path / "site" / "broken-1.0.dist-info"
+    broken.mkdir(parents=True)
+    (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (broken / "entry_points.txt").write_text("[shunter.policies]\nbroken = no_such_module:Policy\n")
+    cluster = Cluster(tmp_path / "home")
+    cluster.environment["PYTHONPATH"] = f"{installed}:{broken.parent}"
+    cluster.up("--simulate-nodes", str(NODES))
+    try:
+        yield cluster
+    finally:
+        cluster.down()
+
+
+def test_an_installed_package_brings_a_policy_a_score_and_a_filter_that_decide(extended: Cluster) -> None:
+    """D-53, D-60: listed with their source, chosen live, used, explained; a broken one is told."""
+    listed = {each["name"]: each for each in extended.items("policies")}
+    assert listed["cheapest"]["source"] == listed["warm-cache"]["source"] == "shunter-plugin-example 1.0.0"
+    assert (listed["maintenance"]["kind"], listed["maintenance"]["active"]) == ("filter", True)
+    assert "No module named 'no_such_module'" in listed["broken"]["error"]
+    first, second, third = sorted(node["name"] for node in extended.items("nodes"))
+
+    extended.shunter("node", "label", first, "price=9", code=0)
+    extended.shunter("node", "label", second, "price=2", "cache=warm", code=0)
+    extended.shunter("policies", "use", "cheapest", code=0)
+    assert node_of(extended, "cheap") == second
+
+    extended.shunter("policies", "use", "warm-cache", code=0)
+    assert node_of(extended, "warm") == second
+    for node in (first, second, third):
+        extended.shunter("node", "label", node, "maintenance=yes", code=0)
+    extended.shunter("run", "--name", "shut-out", "--detach", "--", "true", code=0)
+    why = extended.json("why", "shut-out")
+    assert (why["reasons"][0]["text"], why["reasons"][0]["nodes"]) == ("in maintenance", NODES)
+
+
+def test_the_chosen_policy_still_decides_after_a_restart(extended: Cluster) -> None:
+    extended.shunter("policies", "use", "cheapest", code=0)
+    refused = extended.shunter("policies", "use", "broken", code=2)
+    assert "no_such_module" in refused.err
+    extended.down()
+    extended.up("--simulate-nodes", str(NODES))
+    assert [each["name"] for each in extended.items("policies") if each["active"]] == ["cheapest", "maintenance"]
+
+
+def node_of(cluster: Cluster, name: str) -> str:
+    """Where a job of one task is placed."""
+    cluster.shunter("run", "--name", name, "--detach", "--", "true", code=0)
+    node: str = eventually(lambda: cluster.items("tasks", name)[0]["node"], f"{name} is placed")
+    return node

@@ -1,0 +1,99 @@
+"""When a job may start, and what that is judged by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shunter.model.views import StartView
+from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
+
+START = "2023-11-14T22:13:20"  # of virtual time
+
+
+async def start_of(stage: GatewayStage, name: str) -> StartView:
+    found = (await stage.gateway.why(ANNA, reference(name))).start
+    assert found is not None
+    return found
+
+
+async def run_and_start(stage: GatewayStage, name: str, **fields: Any) -> None:
+    await stage.run(name, **fields)
+    for node, order in stage.orders():
+        await stage.start_task(node, order, segment=order.job)
+
+
+def test_a_job_starts_when_the_one_in_its_place_is_expected_to_end() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=1)
+        await run_and_start(stage, "render", estimate="10m")
+        await stage.run("next")
+        assert await start_of(stage, "next") == StartView(
+            at="2023-11-14T22:23:20.000Z", basis="when render@1 ends on n1, by its estimate of 10m00s"
+        )
+        await stage.settle(900)
+        assert (await start_of(stage, "next")).basis.endswith("by its estimate of 10m00s, which is over")
+
+    play(scene)
+
+
+def test_the_first_end_that_makes_enough_room_counts() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=3)
+        for name, minutes in (("a", 5), ("b", 10), ("c", 15)):
+            await run_and_start(stage, name, estimate=f"{minutes}m")
+        await stage.run("small")
+        await stage.run("large", resources={"cpu": 2}, priority=60)
+        assert "when a@1 ends" in (await start_of(stage, "small")).basis
+        assert "when b@1 ends" in (await start_of(stage, "large")).basis
+
+    play(scene)
+
+
+def test_how_long_tasks_took_is_learnt() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        node = await stage.join("n1", cpu=1)
+        await stage.run("render", count=3)
+        [(_, order)] = stage.orders()
+        await stage.start_task(node, order, segment=1)
+        await stage.settle(30)
+        await stage.end_task(node, order, segment=1)
+        for again, next_order in stage.orders():
+            await stage.start_task(again, next_order, segment=2)
+        basis = (await start_of(stage, "render")).basis
+        assert basis.startswith("when render@1 ends on n1, as its 1 tasks that ended took")
+
+    play(scene)
+
+
+def test_a_time_limit_bounds_what_nothing_else_tells() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=1)
+        await run_and_start(stage, "render", timeout="1h")
+        await stage.run("next")
+        assert "which may run for 1h00m at most" in (await start_of(stage, "next")).basis
+
+    play(scene)
+
+
+def test_where_nobody_knows_there_is_no_estimate_and_it_says_why() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=1)
+        await run_and_start(stage, "render")
+        await stage.run("next")
+        assert await start_of(stage, "next") == StartView(at=None, basis="nothing that runs says how long")
+        await stage.run("huge", resources={"cpu": 50})
+        assert "no node could take it" in (await start_of(stage, "huge")).basis
+
+    play(scene)
+
+
+def test_a_back_off_ends_at_its_time() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        node = await stage.join("n1", cpu=1)
+        await stage.run("job", restart={"policy": "on-failure", "max": 1, "delay": "30s", "jitter": 0})
+        [(_, order)] = stage.orders()
+        await stage.end(node, order, exit_code=1)
+        start = await start_of(stage, "job")
+        assert (start.basis, (start.at or "")[:17]) == ("its back-off ends then", "2023-11-14T22:13:")
+
+    play(scene)

@@ -1,0 +1,84 @@
+"""Who decides, listed and changed while the cluster runs, and after a restart."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.engine.recovery import recover
+from shunter.gateway.gateway import LocalGateway
+from shunter.gateway.policies import SETTING, Policies, choose_policy
+from shunter.model.errors import Invalid
+from shunter.planning.policies import Brought, Catalogue
+from shunter.planning.view import ClusterView, Decision
+from tests.unit.gateway.stage import ANNA, GatewayStage, play
+
+
+class Failing:
+    def decide(self, _view: ClusterView, _now: float, _budget: int) -> Decision:
+        raise ZeroDivisionError("by zero")
+
+
+def with_plugins(stage: GatewayStage) -> LocalGateway:
+    brought = [Brought("failing", "example 1.0", Failing), Brought("broken", "example 1.0", error="no module")]
+    stage.gateway._policies = Policies(stage.engine, Catalogue(policies=brought))
+    return stage.gateway
+
+
+def test_policies_are_listed_with_their_source_and_who_decides() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        page = await with_plugins(stage).policies(ANNA)
+        listed = {each.name: each for each in page.items}
+        assert [name for name, each in listed.items() if each.active] == ["bin-pack"]
+        assert (listed["e-pvm"].source, listed["failing"].source) == ("built in", "example 1.0")
+        assert listed["broken"].error == "no module"
+
+    play(scene)
+
+
+def test_another_policy_decides_from_the_next_round_on_and_after_a_restart() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        for name in ("n1", "n2"):
+            await stage.join(name, cpu=4)
+        await stage.run("packed", count=2)
+        assert {node for node, _ in stage.orders()} == {1}
+        page = await stage.gateway.use_policy(ANNA, "spread")
+        assert [each.name for each in page.items if each.active] == ["spread"]
+        await stage.run("spread", count=2)
+        assert 2 in {node for node, _ in stage.orders()}
+        state, _ = await recover(stage.store)
+        assert choose_policy(Catalogue(), state.cluster.get(SETTING), "e-pvm") == "spread"
+
+    play(scene)
+
+
+def test_a_policy_that_fails_is_shown_with_its_error_and_the_work_goes_on() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        gateway = with_plugins(stage)
+        await stage.join("n1")
+        await gateway.use_policy(ANNA, "failing")
+        await stage.run("job")
+        assert len(stage.orders()) == 1
+        [active] = [each for each in (await gateway.policies(ANNA)).items if each.active]
+        assert (active.name, active.error) == ("failing", "ZeroDivisionError: by zero")
+        assert active.failures > 0
+
+    play(scene)
+
+
+def test_what_cannot_be_used_is_refused_and_nothing_changes() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        gateway = with_plugins(stage)
+        for name in ("broken", "bin-pakc"):
+            with pytest.raises(Invalid, match="policy"):
+                await gateway.use_policy(ANNA, name)
+        assert stage.engine.policy.name == "bin-pack"
+
+    play(scene)
+
+
+def test_a_plugin_that_is_gone_keeps_no_cluster_from_starting() -> None:
+    assert choose_policy(Catalogue(), "uninstalled", None) == "e-pvm"
+    assert choose_policy(Catalogue(), "uninstalled", "spread") == "spread"
+    assert choose_policy(Catalogue(), "", None) == "e-pvm"
+    with pytest.raises(Invalid):
+        choose_policy(Catalogue(), "", "uninstalled")
