@@ -20,7 +20,7 @@ from shunter.planning.seats import Seat, Seats
 from shunter.planning.shares import Owner, Shares
 from shunter.planning.view import IntArray
 
-Key = tuple[int, int, int]  # level of the share, since, class id: the least goes first
+Key = tuple[int, int, int, int, int]  # urgency, deadline, level of the share, since, class id: the least goes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,10 @@ class Party:
         return self.first.task_class.namespace, None
 
     def key(self, level: int) -> Key:
-        seat = self.first
-        return level, seat.queued.since, seat.task_class.id
+        """Behind whoever kept it waiting in a strict queue, somebody may be more urgent than the others of the rank."""
+        seat, number = self.first, self.line[-1]
+        urgency, deadline = self.seats.urgency.item(number), self.seats.deadline.item(number)
+        return urgency, deadline, level, seat.queued.since, seat.task_class.id
 
 
 class Lineup:
@@ -135,7 +137,7 @@ class Contest:
             by_namespace.setdefault(each.number if each.number < 0 else each.namespace, []).append(each)
         contenders = [Contender(members, shares) for members in by_namespace.values()]
         if len(contenders) == 1:
-            self._heap = [((0, 0, 0), contenders[0])]
+            self._heap = [((0, 0, 0, 0, 0), contenders[0])]
         else:
             self._heap = [(key, each) for each in contenders if (key := each.key(is_alone=False)) is not None]
             heapq.heapify(self._heap)
@@ -201,8 +203,10 @@ class Contender:
 
 
 def _tasks_until(rival: Key, mine: Key, owner: Owner, seat: Seat, shares: Shares) -> int | None:
-    """After how many tasks a rival's key is the lesser one."""
-    level = rival[0] + 1 if mine[1:] < rival[1:] else rival[0]
+    """After how many tasks a rival's key is the lesser one; None while it is less urgent."""
+    if mine[:2] < rival[:2]:
+        return None
+    level = rival[2] + 1 if mine[3:] < rival[3:] else rival[2]
     return shares.tasks_to(level, owner, seat.needs)
 
 

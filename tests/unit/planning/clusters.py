@@ -136,7 +136,7 @@ class SlowGreedy:
         for queued in sorted(view.queued, key=lambda each: (-each.task_class.priority, each.since, each.task_class.id)):
             needs = queued.task_class.needs
             for _ in range(queued.count):
-                row = self._best(queued.task_class, view.nodes) if budget else None
+                row = self.best(queued.task_class, view.nodes) if budget else None
                 if row is None:
                     break
                 for resource, need in needs.items():
@@ -148,13 +148,13 @@ class SlowGreedy:
                 budget -= 1
         return found
 
-    def _best(self, task_class: TaskClass, nodes: Nodes) -> int | None:
+    def best(self, task_class: TaskClass, nodes: Nodes, avoid: frozenset[int] = frozenset()) -> int | None:
         ledger = Ledger(self.score.keep)
         ledger.sync(nodes)
         ledger.cursor = self.cursor
         best, least = None, math.inf
         for row in range(1, nodes.count):
-            if not admits(task_class, nodes, row):
+            if row in avoid or not admits(task_class, nodes, row):
                 continue
             cost = float(self.score.cost(task_class, ledger, np.array([row]), 0)[0])
             if cost < least:
@@ -165,6 +165,10 @@ class SlowGreedy:
 def admits(task_class: TaskClass, nodes: Nodes, row: int) -> bool:
     """The filters once more, in plain Python; constraints here are only `node.labels.KEY == 'VALUE'`."""
     kind = nodes.kinds[nodes.kind[row]]
+    if task_class.runtime != "process" and f"runtime.{task_class.runtime}" not in kind.attributes:
+        return False
+    if nodes.owner[row] and (task_class.rules is None or task_class.rules.job != nodes.owner[row]):
+        return False
     if not nodes.eligible[row] or (task_class.datacenters and kind.datacenter not in task_class.datacenters):
         return False
     for constraint in task_class.constraints:
