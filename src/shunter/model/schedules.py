@@ -41,15 +41,21 @@ def check_cron(line: str) -> str:
 
 
 def next_firing_ms(line: str, timezone: str, after_ms: int) -> int | None:
-    """When a checked line fires next after a time; None where it does not within fifty years."""
+    """When a checked line fires next after a time; None where it does not within fifty years.
+
+    In the hour that an autumn night has twice, local times are ambiguous and a firing of the first pass is found again
+    in the second: it lies in the past and is stepped over.
+    """
     from zoneinfo import ZoneInfo
 
     from cronsim import CronSim
 
     zone = UTC if timezone == "UTC" else ZoneInfo(timezone)
     start = datetime.fromtimestamp(after_ms // 1000, zone)
-    firing = next(CronSim(_spell(line), start), None)
-    return None if firing is None else round(firing.timestamp() * 1000)
+    for firing in CronSim(_spell(line), start):
+        if (at_ms := round(firing.timestamp() * 1000)) > after_ms:
+            return at_ms
+    return None
 
 
 @lru_cache(maxsize=256)
