@@ -39,10 +39,11 @@ format: setup ## let ruff mend what it can
 types: setup ## mypy --strict
 	$(BIN)/mypy
 
-docs: setup ## write again what is generated: docs/lifecycles.md, docs/events.md, docs/cli.md
+docs: setup ## write again what is generated: docs/lifecycles.md, events.md, cli.md, schema/
 	$(BIN)/python scripts/generate_docs.py
 	$(BIN)/python scripts/generate_events_page.py
 	$(BIN)/python scripts/generate_cli_docs.py
+	$(BIN)/python scripts/generate_schema.py
 
 proto: setup ## write again the gRPC stubs from proto/
 	$(BIN)/python scripts/generate_proto.py

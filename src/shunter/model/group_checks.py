@@ -58,7 +58,7 @@ class GroupCheck:
             self._note(f"{at}[0]", "must name a program", value="")
         for name in env:
             if name in ENV_RESERVED or name.startswith(ENV_RESERVED_PREFIXES):
-                self._note(f"{self._group.at('env')}.{name}", "is set by Shunter itself", fix="leave it out")
+                self._note(self._group.at("env", name), "is set by Shunter itself", fix="leave it out")
         words = (*command, *self._values["args"], *env, *env.values())
         if len("\0".join(words).encode()) > ARGUMENTS_SIZE_MAX:
             self._note(at, f"must be, together with args and env, at most {ARGUMENTS_SIZE_MAX:,} bytes")
@@ -101,7 +101,7 @@ class GroupCheck:
         update = self._values["update"]
         if self._type == SYSTEM and fixed and update.get("unavailable_max") == 0:
             fix = "set it to 1 or more: two versions cannot share the port on one node"
-            self._note(f"{self._group.at('update')}.unavailable_max", "must not be 0 with a host_port", fix=fix)
+            self._note(self._group.at("update", "unavailable_max"), "must not be 0 with a host_port", fix=fix)
 
     def _check_health(self) -> None:
         ports = [port["name"] for port in self._values["ports"]]
@@ -135,12 +135,12 @@ class GroupCheck:
             self._note(at("parallel_max"), fault, value=values["parallel_max"])
 
     def _check_restart(self) -> None:
-        restart, at = self._values["restart"], self._group.at("restart")
+        restart = self._values["restart"]
         if "restart" in self._group.given and "policy" not in restart and self._type not in LASTING:
-            self._note(f"{at}.policy", "is missing", fix="add policy: on-failure")
+            self._note(f"{self._group.at('restart')}.policy", "is missing", fix="add policy: on-failure")
         longest = restart.get("delay_max")
         if longest is not None and longest < restart.get("delay", 0.0):
-            self._note(f"{at}.delay_max", "must not be less than delay", value=longest)
+            self._note(self._group.at("restart", "delay_max"), "must not be less than delay", value=longest)
 
     def _check_logs(self) -> None:
         for name in ("stdout", "stderr"):

@@ -68,7 +68,9 @@ SPEC = Section(
         ),
         **SHARED,
         "timeout": timeout("queue", "run", "job"),
-        "groups": sections(_group(), count_min=1, count_max=GROUPS_MAX),
+        "groups": sections(_group(), count_min=1, count_max=GROUPS_MAX).about(
+            "tasks that are alike; what a group does not say is taken from the job"
+        ),
         "priority": whole(0, 100, default=PRIORITY_DEFAULT).about("more is sooner"),
         "queue": replace(NAME, default=QUEUE_DEFAULT).about("the queue that its tasks wait in"),
         "failures_max": whole(1, COUNT_MAX, default=0).about("so many failed tasks end the job"),

@@ -17,17 +17,19 @@ _COUNTED = frozenset({"count", "array", "entries"})  # one of these says how man
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`values` has every field. `own` names what the group itself says, `given` what it or the job says."""
+    """`values` has every field. `own` is what the group itself says, `given` names what it or the job says."""
 
     name: str
     path: str  # of the group itself
     job_path: str
     values: dict[str, Any]
-    own: frozenset[str]
+    own: dict[str, Any]
     given: frozenset[str]
 
-    def at(self, field: str) -> str:
-        """Where a field was said, or would be."""
+    def at(self, field: str, key: str | None = None) -> str:
+        """Where a field was said, or would be; or a key of a field that is merged of both."""
+        if key is not None:
+            return f"{self.path if key in self.own.get(field, ()) else self.job_path}.{field}.{key}"
         return f"{self.path if field in self.own else self.job_path}.{field}"
 
 
@@ -35,7 +37,7 @@ def read_groups(spec: dict[str, Any], path: str) -> list[Group]:
     """A job without groups has one, which says nothing itself."""
     job = {name: value for name, value in spec.items() if name in SHARED}
     if "groups" not in spec:
-        return [Group(GROUP_DEFAULT, path, path, _DEFAULTS | job, frozenset(), frozenset(job))]
+        return [Group(GROUP_DEFAULT, path, path, _DEFAULTS | job, {}, frozenset(job))]
     groups = []
     for number, own in enumerate(spec["groups"]):
         said = {name: value for name, value in own.items() if name != "name"}
@@ -46,7 +48,7 @@ def read_groups(spec: dict[str, Any], path: str) -> list[Group]:
                 f"{path}.groups[{number}]",
                 path,
                 _DEFAULTS | given,
-                frozenset(said),
+                said,
                 frozenset(given),
             )
         )

@@ -155,8 +155,12 @@ PLACING_FIELDS: dict[str, Field] = {
     "distinct": replace(LABEL_KEY, default="").about(
         "host, or a node label: no two tasks of the group share a host, or a value of the label"
     ),
-    "spread": sections(shorthand(SPREAD, "label"), count_max=SPREADS_MAX),
-    "affinity": sections(AFFINITY.as_field(), count_max=AFFINITIES_MAX),
+    "spread": sections(shorthand(SPREAD, "label"), count_max=SPREADS_MAX).about(
+        "rather even over the values of these node labels"
+    ),
+    "affinity": sections(AFFINITY.as_field(), count_max=AFFINITIES_MAX).about(
+        "which nodes, or neighbours on a node, are preferred, demanded or avoided"
+    ),
     "estimate": duration(TIMEOUT_MAX_S, default=0.0).about("how long a task runs, as far as you know"),
     "update": UPDATE.as_given_field(),
 }

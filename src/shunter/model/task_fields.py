@@ -188,9 +188,9 @@ TASK_FIELDS: dict[str, Field] = {
     "stdout": _LOG_PATH,
     "stderr": _LOG_PATH,
     "user": _user().about("who the task runs as: a user or number, with :GROUP where wanted"),
-    "mounts": sections(MOUNT.as_field(), count_max=MOUNTS_MAX),
-    "ports": sections(PORT.as_field(), count_max=PORTS_MAX),
-    "health": sections(HEALTH.as_field(), count_max=HEALTH_CHECKS_MAX),
+    "mounts": sections(MOUNT.as_field(), count_max=MOUNTS_MAX).about("folders and volumes that a container sees"),
+    "ports": sections(PORT.as_field(), count_max=PORTS_MAX).about("ports that the task serves"),
+    "health": sections(HEALTH.as_field(), count_max=HEALTH_CHECKS_MAX).about("how to see that a task is well"),
     "network": NAME.about("of a container: bridge (default), host, none, or the name of a network"),
     "cap_add": texts(
         text(r"^(CAP_)?[A-Z]+(_[A-Z]+)*$", size_max=64, what="a capability like NET_BIND_SERVICE"),

@@ -10,35 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.model import placing_fields, task_fields
-from shunter.model.errors import Conflict, Invalid, Problem
+from shunter.model.errors import Conflict, Invalid
 from shunter.model.jobs import COUNT_MAX, GroupSpec, JobSpec, Restart, TaskSpec
 from shunter.model.manifests import JobReader, check_labels, job_schema, parse_job
 from shunter.model.name_fields import NAME_SIZE_MAX
 from shunter.model.problems import PROBLEMS_MAX
 
-
-def manifest(name: str | None = "render", /, **spec: Any) -> dict[str, Any]:
-    metadata = {} if name is None else {"name": name}
-    return {
-        "apiVersion": "shunter.dev/v1",
-        "kind": "Job",
-        "metadata": metadata,
-        "spec": {"command": ["/bin/true"], **spec},
-    }
-
-
-def group(**spec: Any) -> GroupSpec:
-    return parse_job(manifest(**spec)).groups[0]
-
-
-def problems(document: object) -> list[Problem]:
-    with pytest.raises(Invalid) as caught:
-        parse_job(document)
-    return list(caught.value.problems)
-
-
-def fields(document: object) -> list[str]:
-    return [problem.field for problem in problems(document)]
+from .manifest import fields, group, manifest, problems
 
 
 def test_the_least_manifest_gets_every_default() -> None:
