@@ -19,7 +19,7 @@ from shunter.planning.pick import Offer, Picked, pick
 from shunter.planning.scores import SCORES, Score
 from shunter.planning.view import FloatArray, IntArray, Queued, TaskClass
 
-Prices = Callable[[TaskClass, Ledger], FloatArray]
+Prices = Callable[[Queued, Ledger], FloatArray]
 Ceiling = Callable[[TaskClass, int], IntArray | None]  # how many more tasks each row may get at most; None: no matter
 
 NOWHERE = Picked(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -41,7 +41,7 @@ class Site:
         if any(resource not in ledger.column for resource in task_class.needs):
             return NOWHERE
         room = partial(ledger.room, task_class, most=count)
-        offer = Offer(self.prices(task_class, ledger), partial(self.score.cost, task_class, ledger), room)
+        offer = Offer(self.prices(queued, ledger), partial(self.score.cost, task_class, ledger), room)
         if queued.avoid:
             offer = replace(offer, prices=_without(offer.prices, queued.avoid))
         for each in ceilings:
@@ -83,12 +83,12 @@ class Site:
         return replace(self, score=score, prices=partial(fresh_prices, self.filters, score))
 
 
-def fresh_prices(filters: tuple[Filter, ...], score: Score, task_class: TaskClass, ledger: Ledger) -> FloatArray:
+def fresh_prices(filters: tuple[Filter, ...], score: Score, queued: Queued, ledger: Ledger) -> FloatArray:
     rows = slice(0, ledger.count)
-    accepted = feasible(task_class, ledger, rows, filters)
+    accepted = feasible(queued.task_class, ledger, rows, filters)
     if not accepted.any():
         return np.full(ledger.count, np.inf)
-    return np.where(accepted, score.cost(task_class, ledger, rows, 0), np.inf)
+    return np.where(accepted, score.cost(queued.task_class, ledger, rows, 0), np.inf)
 
 
 def _without(prices: FloatArray, avoided: frozenset[int]) -> FloatArray:

@@ -131,6 +131,7 @@ class ClusterView:
     # class id -> tasks on each row of jobs whose required anti-affinity matches a job with tasks of the class, or None
     # if there are none. Left out (None) while no job with such a rule is on a node, so that others need not ask.
     repels: Callable[[int], IntArray | None] | None = None
+    lowest_priority: int = 0  # of what is on nodes; nobody can be preempted by a task that is not above it
     called: Callable[[int], str] | None = None  # class id -> how to call it in a reason: "render@3"
 
 
@@ -187,6 +188,7 @@ class Decision:
     placements: list[Placement] = field(default_factory=list)
     left: Sequence[Left] = field(default_factory=list)
     preemptions: list[Preemption] = field(default_factory=list)
+    reasons: dict[int, str] = field(default_factory=dict)  # class id -> whose room it waits for; not for every class
     is_partial: bool = False  # the budget ran out; another round goes on where this one ended
 
 

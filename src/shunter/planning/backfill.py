@@ -1,0 +1,176 @@
+"""When and where an item that found no room will fit, so that others may go ahead without delaying it.
+
+Called by `claims`. This is EASY backfill (Lifka, "The ANL/IBM SP Scheduling System", 1995): the first blocked item gets a
+reservation at the earliest time at which it fits, reckoned from when running tasks are expected to end. Others may
+start now if they end before it, or if they fit beside it even then. Unknown ends count as never; where no time can be
+worked out, room on the nodes that lack least is held as it comes free, so that large tasks do not starve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from shunter.planning.coupling import Couplings
+from shunter.planning.gangs import Item, Placed, may_fit, place_gang
+from shunter.planning.ledger import Ledger, Rows
+from shunter.planning.occupancy import Occupancy
+from shunter.planning.pick import Picked
+from shunter.planning.scores import More, Score, Shape
+from shunter.planning.site import Site, fresh_prices
+from shunter.planning.view import FloatArray, IntArray, Queued, TaskClass
+
+RESERVE_AFTER_S = 30.0  # a single task that waited so long gets a reservation, a gang at once
+HOLD_AFTER_S = 120.0  # room is held after so long, where no time can be worked out
+FIT_TRIES_MAX = 16  # ends after which an item is tried to be placed
+STOP_EXPECTED_MS = 5_000  # a task that was told to end takes about so long
+LATE_MIN_MS = 1_000  # a task that runs longer than expected ends no sooner than this
+NEVER = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Where and when an item will start. `at_ms` 0 means that nobody knows when."""
+
+    placed: Placed
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A promise, and the future in which the item has its place."""
+
+    promise: Promise
+    site: Site
+
+
+def reserve(
+    item: Item, site: Site, occupancy: Occupancy, now_ms: int, last: Promise | None = None
+) -> Reservation | None:
+    """The earliest time at which the whole item fits, and where; None if it is not known to fit at any time.
+
+    `last` is what it was promised before. It stands where nothing earlier is found: a packing that was found once must
+    not be lost because another one is looked for today.
+    """
+    ends = expected_ends(occupancy, now_ms)
+    times = np.unique(ends[ends < NEVER])
+    found = _earliest(item, site, occupancy, ends, times)
+    if last is not None and last.at_ms > now_ms and (found is None or last.at_ms < found.promise.at_ms):
+        future = _at(last.at_ms, site, occupancy, ends)
+        if put_again(item, last.placed, future):
+            return Reservation(last, future)
+    return found
+
+
+def hold(item: Item, site: Site, occupancy: Occupancy) -> Reservation | None:
+    """Room to keep for an item of which nobody can say when it will fit: on the nodes that lack least."""
+    everything = site.scratch()
+    running = occupancy.running
+    occupancy.release(everything.ledger, np.arange(len(running.count)), running.count)
+    score = Score("closest", Shape.ANY, partial(_lacking, site.ledger, everything.ledger.free.copy()))
+    everything = replace(everything, score=score, prices=partial(fresh_prices, site.filters, score))
+    placed = place_item(item, everything)
+    if placed is None:
+        return None
+    future = site.scratch()
+    for queued, picked in placed:
+        future.put(queued.task_class, picked)
+    return Reservation(Promise(placed), future)
+
+
+def place_item(item: Item, site: Site) -> Placed | None:
+    """The whole item on the site, or nothing."""
+    if item.is_whole:
+        return place_gang(item.members, site)
+    (queued,) = item.members
+    picked = site.pick(queued, queued.count)
+    if int(picked.counts.sum()) < queued.count:
+        return None
+    site.put(queued.task_class, picked)
+    return [(queued, picked)]
+
+
+def put_again(item: Item, placed: Placed, site: Site) -> bool:
+    """Put the item where it was once found to fit. If it does not any more, the site is left as it was."""
+    wanted = {each.task_class.id: each.count for each in item.members}
+    if wanted != {queued.task_class.id: int(picked.counts.sum()) for queued, picked in placed}:
+        return False
+    done: Placed = []
+    for queued, picked in placed:
+        if not _takes(site, queued, picked):
+            for other, where in reversed(done):
+                site.take_back(other.task_class, where)
+            site.ledger.tighten()
+            return False
+        site.put(queued.task_class, picked)
+        done.append((queued, picked))
+    return True
+
+
+def expected_ends(occupancy: Occupancy, now_ms: int) -> IntArray:
+    """When each entry's tasks end, for all that is known. One that is late is expected to be as late again."""
+    running = occupancy.running
+    late = np.maximum(now_ms - running.end_ms, LATE_MIN_MS)
+    ends = np.where(running.end_ms > now_ms, running.end_ms, now_ms + late)
+    ends = np.where(running.end_ms > 0, ends, NEVER)
+    return np.where(running.is_stopping, np.minimum(ends, now_ms + STOP_EXPECTED_MS), ends)
+
+
+def _earliest(item: Item, site: Site, occupancy: Occupancy, ends: IntArray, times: IntArray) -> Reservation | None:
+    """Skip the times at which there is too little room in all, then try one after another, in growing steps."""
+    low, high = 0, len(times)
+    while low < high:
+        middle = (low + high) // 2
+        if may_fit(item.members, _at(int(times[middle]), site, occupancy, ends)):
+            high = middle
+        else:
+            low = middle + 1
+    tries = 0
+    while low < len(times):
+        future = _at(int(times[low]), site, occupancy, ends)
+        placed = place_item(item, future)
+        if placed is not None:
+            return Reservation(Promise(placed, int(times[low])), future)
+        if low == len(times) - 1:
+            return None
+        tries += 1
+        low = min(low + max(1, 2 ** (tries - FIT_TRIES_MAX)), len(times) - 1)
+    return None
+
+
+def _at(time_ms: int, site: Site, occupancy: Occupancy, ends: IntArray) -> Site:
+    future = site.scratch()
+    entries = np.flatnonzero(ends <= time_ms)
+    occupancy.release(future.ledger, entries, occupancy.running.count[entries])
+    return future
+
+
+def _takes(site: Site, queued: Queued, picked: Picked) -> bool:
+    """Whether the nodes still take these tasks."""
+    task_class = queued.task_class
+    prices = site.prices(queued, site.ledger)[picked.rows]
+    if not (prices < np.inf).all() or (site.ledger.room(task_class, picked.rows, 2**31) < picked.counts).any():
+        return False
+    return not site.couplings.couples(task_class) or _may_go(site.couplings, task_class, picked)
+
+
+def _may_go(couplings: Couplings, task_class: TaskClass, picked: Picked) -> bool:
+    coupling = couplings.of(task_class)
+    if not coupling.allowed[picked.rows].all():
+        return False
+    return coupling.a_node_max is None or bool((picked.counts <= coupling.a_node_max).all())
+
+
+def _lacking(
+    now: Ledger, free_at_first: IntArray, task_class: TaskClass, ledger: Ledger, rows: Rows, more: More = 0
+) -> FloatArray:
+    """How much of a task's needs a node lacks today, after what has been put on the scratch, in tasks."""
+    lacking: FloatArray = np.zeros(np.shape(more + ledger.number[rows]))
+    for resource, need in task_class.needs.items():
+        column = ledger.column[resource]
+        put = free_at_first[column][rows] - ledger.free[column][rows]
+        free = now.free[column][rows] - put
+        lacking = np.maximum(lacking, (need * (np.asarray(more) + 1) - free) / need)
+    return lacking

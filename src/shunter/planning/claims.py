@@ -1,0 +1,241 @@
+"""Room that is kept for items which found none: made by preemption, or reserved for later. One `Claims` a decision.
+
+The planner tells it in order which items are blocked. Before anybody behind them gets a node, it asks for the ceilings:
+nobody may take what an item ahead is about to use. Working that out costs something, so it waits until somebody behind
+really finds room, or until the end of the decision, when it is time to name the victims.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+
+import numpy as np
+
+from shunter.planning.backfill import HOLD_AFTER_S, RESERVE_AFTER_S, Promise, Reservation, hold, reserve
+from shunter.planning.gangs import Item, Placed
+from shunter.planning.occupancy import Occupancy, read_occupancy
+from shunter.planning.pick import Picked
+from shunter.planning.preemption import PREEMPT_GAP, Outcome, preempt
+from shunter.planning.site import Ceiling, Site
+from shunter.planning.view import ClusterView, IntArray, Preemption, Queued, TaskClass
+
+BLOCKED_MAX = 4  # items for which room is made or reserved in one decision, the most urgent first
+IN_VAIN_MS = 1_000  # an item for which no victims were found is not looked at again for so long
+NAMED_MAX = 3  # nodes named in a reason
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How important an item must be to end others, and how long it waits for its own room."""
+
+    preempt_gap: int = PREEMPT_GAP
+    reserve_after_s: float = RESERVE_AFTER_S
+    hold_after_s: float = HOLD_AFTER_S
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is remembered from one decision to the next: hints, which may be lost at any time."""
+
+    promised: dict[int, Promise] = field(default_factory=dict)  # by the key of the item, one at most
+    in_vain: dict[int, int] = field(default_factory=dict)  # key -> when no victims were found
+
+
+class Claims:
+    def __init__(self, view: ClusterView, site: Site, now_ms: int, patience: Patience, memory: Memory) -> None:
+        self._view = view
+        self._site = site
+        self._now_ms = now_ms
+        self._patience = patience
+        self._memory = memory
+        self._items: dict[int, Item] = {}
+        self._pending: list[Item] = []
+        self._occupancy: Occupancy | None = None
+        self._future: Site | None = (
+            None  # in which whoever was told to end has ended, and the winners have their places
+        )
+        self._rows: IntArray = np.empty(0, np.int64)  # the winners' nodes
+        self._reservation: Reservation | None = None
+        self._whose: dict[str, Item] = {}
+        self.preemptions: list[Preemption] = []
+        self.reasons: dict[int, str] = {}  # class id -> why it waits
+
+    @property
+    def has_items(self) -> bool:
+        return bool(self._items)
+
+    def block(self, item: Item) -> None:
+        """The item found no room. Told in order, the most urgent first."""
+        if len(self._items) < BLOCKED_MAX and key_of(item) not in self._items:
+            self._items[key_of(item)] = item
+            self._pending.append(item)
+
+    def ceilings(self, queued: Queued) -> list[Ceiling]:
+        """What somebody behind all blocked items must leave alone."""
+        self._work_out()
+        ceilings: list[Ceiling] = []
+        if self._future is not None and len(self._rows):
+            ceilings.append(partial(_ceiling, self._future, self._rows, self._closed("winner")))
+        if self._reservation is not None and not self._is_short(queued):
+            rows = rows_of(self._reservation.promise.placed)
+            ceilings.append(partial(_ceiling, self._reservation.site, rows, self._closed("reserved")))
+        return ceilings
+
+    def note(self, queued: Queued, picked: Picked) -> None:
+        """Somebody behind them was placed. It is in their future too, unless it will have ended by then."""
+        if self._future is not None:
+            self._future.put(queued.task_class, picked)
+        if self._reservation is not None and not self._is_short(queued):
+            self._reservation.site.put(queued.task_class, picked)
+
+    def hold_back(self, queued: Queued) -> None:
+        """Somebody got less than there was room for: say for whose sake."""
+        if self._reservation is not None and not self._is_short(queued):
+            at_ms = self._reservation.promise.at_ms
+            until = f"until about {_clock(at_ms)}" if at_ms else "until it starts"
+            self.reasons[queued.task_class.id] = f"room is held for {self._name(self._whose['reserved'])} {until}"
+        elif "winner" in self._whose:
+            name = self._name(self._whose["winner"])
+            self.reasons[queued.task_class.id] = f"room is held for {name}, which waits for tasks that are ending"
+
+    def finish(self) -> None:
+        """The order has been gone through: name the victims, if there can be any."""
+        least = self._view.lowest_priority
+        if any(item.priority - self._patience.preempt_gap >= least for item in self._pending):
+            self._work_out()
+        self._memory.in_vain = {key: at for key, at in self._memory.in_vain.items() if self._now_ms - at < IN_VAIN_MS}
+
+    def _work_out(self) -> None:
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        if self._future is None:
+            self._occupancy = read_occupancy(self._view, self._site.ledger)
+        if self._occupancy is None:
+            return
+        if self._future is None:
+            self._future, self._occupancy = _after_stopping(self._site, self._occupancy)
+        for item in pending:
+            if not self._make_room(item, self._future, self._occupancy):
+                self._reserve(item, self._future, self._occupancy)
+
+    def _make_room(self, item: Item, future: Site, occupancy: Occupancy) -> bool:
+        key = key_of(item)
+        if key in self._memory.in_vain and self._now_ms - self._memory.in_vain[key] < IN_VAIN_MS:
+            return False
+        outcome = preempt(self._beside_reserved(item), future, occupancy, self._patience.preempt_gap)
+        if outcome is None:
+            self._memory.in_vain[key] = self._now_ms
+            return False
+        self._future, self._occupancy = outcome.site, _without(occupancy, outcome)
+        self._rows = np.union1d(self._rows, rows_of(outcome.placed))
+        self._whose.setdefault("winner", item)
+        self.preemptions += outcome.preemptions
+        self._explain_winner(item, outcome)
+        return True
+
+    def _reserve(self, item: Item, future: Site, occupancy: Occupancy) -> None:
+        """Only the first gets a reservation: that is what makes it EASY. Of a class whose tasks each go by themselves
+        one task gets it."""
+        waited_ms = self._now_ms - item.since_ms
+        if self._reservation is not None:
+            return
+        if not item.is_whole:
+            if waited_ms < self._patience.reserve_after_s * 1000:
+                return
+            item = Item((replace(item.members[0], count=1),))
+        key = key_of(item)
+        reservation = reserve(item, future, occupancy, self._now_ms, self._memory.promised.get(key))
+        if reservation is None and waited_ms >= self._patience.hold_after_s * 1000:
+            reservation = hold(item, future, occupancy)
+        if reservation is None:
+            return
+        self._reservation = reservation
+        self._whose["reserved"] = item
+        self._memory.promised = {key: reservation.promise}
+        where = self._nodes(rows_of(reservation.promise.placed))
+        at_ms = reservation.promise.at_ms
+        text = (
+            f"room on {where} is reserved from about {_clock(at_ms)}"
+            if at_ms
+            else f"room on {where} is held as it comes"
+        )
+        for each in item.members:
+            self.reasons[each.task_class.id] = text
+
+    def _beside_reserved(self, item: Item) -> Item:
+        """Whoever ends others keeps off the nodes that an item ahead of it was promised."""
+        if self._reservation is None:
+            return item
+        barred = frozenset(rows_of(self._reservation.promise.placed).tolist())
+        return replace(item, members=tuple(replace(each, avoid=each.avoid | barred) for each in item.members))
+
+    def _explain_winner(self, item: Item, outcome: Outcome) -> None:
+        victims = sum(outcome.chosen.values())
+        where = self._nodes(rows_of(outcome.placed))
+        text = (
+            f"waits for {victims} tasks that are being preempted"
+            if victims > 1
+            else "waits for a task that is being preempted"
+        )
+        if not victims:
+            text = f"waits for tasks on {where} that are ending"
+        for each in item.members:
+            self.reasons[each.task_class.id] = text
+
+    def _is_short(self, queued: Queued) -> bool:
+        """Whether it will have ended when the reserved item starts, for all that is known."""
+        assert self._reservation is not None
+        return 0 < queued.estimate_s * 1000 <= self._reservation.promise.at_ms - self._now_ms
+
+    def _closed(self, whose: str) -> bool:
+        """Whether nobody at all may join the item on its nodes: its rules might not bear them."""
+        item = self._whose.get(whose)
+        rules = [each.task_class.rules for each in item.members] if item is not None else []
+        return any(each is not None and (each.exclusive or each.affinity) for each in rules)
+
+    def _name(self, item: Item) -> str:
+        first = item.members[0].task_class.id
+        name = self._view.called(first) if self._view.called is not None else f"class {first}"
+        return f"gang {name}" if item.is_whole else name
+
+    def _nodes(self, rows: IntArray) -> str:
+        names = [self._view.nodes.names[row] for row in rows[:NAMED_MAX].tolist()]
+        more = f" and {len(rows) - NAMED_MAX} more" if len(rows) > NAMED_MAX else ""
+        return ", ".join(names) + more
+
+
+def key_of(item: Item) -> int:
+    """Gangs and classes have numbers of their own; the sign tells them apart."""
+    return -item.gang if item.gang else item.members[0].task_class.id
+
+
+def rows_of(placed: Placed) -> IntArray:
+    return np.unique(np.concatenate([picked.rows for _, picked in placed]))
+
+
+def _after_stopping(site: Site, occupancy: Occupancy) -> tuple[Site, Occupancy]:
+    """The site when everybody has ended who was told to, and what else runs."""
+    future, stopping = site.scratch(), occupancy.stopping()
+    running = occupancy.running
+    occupancy.release(future.ledger, stopping, running.count[stopping])
+    return future, replace(occupancy, running=replace(running, count=np.where(running.is_stopping, 0, running.count)))
+
+
+def _without(occupancy: Occupancy, outcome: Outcome) -> Occupancy:
+    count = occupancy.running.count.copy()
+    for entry, ended in outcome.chosen.items():
+        count[entry] -= ended
+    return replace(occupancy, running=replace(occupancy.running, count=count))
+
+
+def _ceiling(future: Site, rows: IntArray, closed: bool, task_class: TaskClass, count: int) -> IntArray:
+    ceiling = np.full(future.ledger.count, count, dtype=np.int64)
+    ceiling[rows] = 0 if closed else np.maximum(future.ledger.room(task_class, rows, count), 0)
+    return ceiling
+
+
+def _clock(time_ms: int) -> str:
+    return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H:%M} UTC"
