@@ -1,9 +1,9 @@
 """When and where an item that found no room will fit, so that others may go ahead without delaying it.
 
-Called by `claims`. This is EASY backfill (Lifka, "The ANL/IBM SP Scheduling System", 1995): the first blocked item gets a
-reservation at the earliest time at which it fits, reckoned from when running tasks are expected to end. Others may
-start now if they end before it, or if they fit beside it even then. Unknown ends count as never; where no time can be
-worked out, room on the nodes that lack least is held as it comes free, so that large tasks do not starve.
+Called by `claims`. This is EASY backfill (Lifka, "The ANL/IBM SP Scheduling System", 1995): the first blocked item
+gets a reservation at the earliest time at which it fits, reckoned from when running tasks are expected to end. Others
+may start now if they end before it, or if they fit beside it even then. Unknown ends count as never; where no time can
+be worked out, room on the nodes that lack least is held as it comes free, so that large tasks do not starve.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from shunter.planning.coupling import Couplings
-from shunter.planning.gangs import Item, Placed, may_fit, place_gang
+from shunter.planning.gangs import Item, Placed, may_fit, place_gang, take_all_back
 from shunter.planning.ledger import Ledger, Rows
 from shunter.planning.occupancy import Occupancy
 from shunter.planning.pick import Picked
@@ -98,11 +98,10 @@ def put_again(item: Item, placed: Placed, site: Site) -> bool:
     if wanted != {queued.task_class.id: int(picked.counts.sum()) for queued, picked in placed}:
         return False
     done: Placed = []
+    cursor = site.ledger.cursor
     for queued, picked in placed:
         if not _takes(site, queued, picked):
-            for other, where in reversed(done):
-                site.take_back(other.task_class, where)
-            site.ledger.tighten()
+            take_all_back(done, site, cursor)
             return False
         site.put(queued.task_class, picked)
         done.append((queued, picked))

@@ -32,6 +32,7 @@ class Backlog:
         self._clock = -1  # of the ledger, when classes were woken last
         self._source: Waiting | None = None
         self._tick = -1
+        self._is_midway = False  # in a pass that was cut into slices
         self._doubted: set[int] = set()  # classes that the last decision placed: some of it may have been refused
         self.seats = Seats(order, ledger, ())
         self.hope = NO_ROWS  # rows that improved since the last whole pass
@@ -62,11 +63,13 @@ class Backlog:
     def wake(self, improved: IntArray) -> None:
         """Let those hope again for whom one of the improved rows may be large enough.
 
-        A class with rules looks at what runs elsewhere too, so any change may help it.
+        A class with rules looks at what runs elsewhere too, so any change may help it; but once a pass, lest a pass in
+        many slices never comes to those behind it.
         """
-        if self.seats.coupled and self._clock != self._ledger.clock:
-            self.seats.standing[list(self.seats.coupled)] = NEW
-        self._clock = self._ledger.clock
+        if not self._is_midway:
+            if self.seats.coupled and self._clock != self._ledger.clock:
+                self.seats.standing[list(self.seats.coupled)] = NEW
+            self._clock, self._is_midway = self._ledger.clock, True
         if not len(improved):
             return
         self.hope = np.union1d(self.hope, improved) if len(self.hope) else improved
@@ -82,10 +85,19 @@ class Backlog:
         """A whole pass is over. Whoever still hopes was held back, and has to look at all rows later."""
         self.seats.standing[self.seats.standing == HOPEFUL] = NEW
         self.hope = NO_ROWS
+        self._is_midway = False
 
     def reconsider(self) -> None:
         """Everybody looks at all rows again, because something else than rows kept classes from fitting."""
         self.seats.standing[:] = NEW
+
+    def look_again(self, class_ids: Iterable[int]) -> None:
+        """These classes look at all rows again."""
+        seats = [self.seats.by_class[class_id] for class_id in class_ids if class_id in self.seats.by_class]
+        self.seats.standing[[seat.number for seat in seats]] = NEW
+
+    def is_blocked(self, seat: Seat) -> bool:
+        return self.seats.standing.item(seat.number) == BLOCKED
 
     def ready(self) -> BoolArray:
         """By number: whether the class has tasks to place and a row to look at."""

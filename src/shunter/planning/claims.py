@@ -35,6 +35,9 @@ class Patience:
     hold_after_s: float = HOLD_AFTER_S
 
 
+PATIENCE = Patience()
+
+
 @dataclass(slots=True)
 class Memory:
     """What is remembered from one decision to the next: hints, which may be lost at any time."""
@@ -89,6 +92,22 @@ class Claims:
             self._future.put(queued.task_class, picked)
         if self._reservation is not None and not self._is_short(queued):
             self._reservation.site.put(queued.task_class, picked)
+
+    def admit(self, placed: Placed) -> bool:
+        """Whether all of these together, each below its ceilings, leave alone what items ahead are to use."""
+        futures = [(self._future, self._rows)] if self._future is not None and len(self._rows) else []
+        if self._reservation is not None:
+            futures.append((self._reservation.site, rows_of(self._reservation.promise.placed)))
+        for site, rows in futures:
+            free = site.ledger.free.copy()
+            for queued, picked in placed:
+                if site is self._future or not self._is_short(queued):
+                    for resource, need in queued.task_class.needs.items():
+                        free[site.ledger.column[resource]][picked.rows] -= need * picked.counts
+            touched = np.intersect1d(rows, rows_of(placed))
+            if (free[:, touched] < np.minimum(site.ledger.free[:, touched], 0)).any():
+                return False
+        return True
 
     def hold_back(self, queued: Queued) -> None:
         """Somebody got less than there was room for: say for whose sake."""

@@ -5,16 +5,17 @@ classes has its turn; preemption and backfill try gangs on scratch sites.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from shunter.planning.pick import Picked
-from shunter.planning.site import Site
-from shunter.planning.view import Queued
+from shunter.planning.site import Ceiling, Site
+from shunter.planning.view import Queued, TaskClass
 
 Placed = list[tuple[Queued, Picked]]
+Ceilings = Callable[[Queued], Sequence[Ceiling]]  # what a member must leave alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +44,16 @@ class Item:
         return self.gang > 0
 
 
-def gang_of(queued: Queued) -> int:
-    rules = queued.task_class.rules
-    return rules.gang if rules is not None else 0
+def no_ceilings(_: Queued) -> Sequence[Ceiling]:
+    return ()
 
 
-def gather_gangs(queued: Iterable[Queued]) -> dict[int, list[Queued]]:
-    """The members of every gang, in the order in which they come."""
-    gangs: dict[int, list[Queued]] = {}
-    for each in queued:
-        if each.task_class.rules is not None and each.task_class.rules.gang:
-            gangs.setdefault(each.task_class.rules.gang, []).append(each)
-    return gangs
+def gang_of(task_class: TaskClass) -> int:
+    """The number of its gang; 0 if it has none."""
+    return task_class.rules.gang if task_class.rules is not None else 0
 
 
-def place_gang(members: Sequence[Queued], site: Site) -> Placed | None:
+def place_gang(members: Sequence[Queued], site: Site, ceilings: Ceilings = no_ceilings) -> Placed | None:
     """Put all tasks of all members on the site, or leave it as it was and answer None.
 
     First as the policy would, member by member. A policy that spreads tasks may leave no node with room for the large
@@ -65,9 +61,9 @@ def place_gang(members: Sequence[Queued], site: Site) -> Placed | None:
     """
     if not may_fit(members, site):
         return None
-    placed = _place_all(members, site)
+    placed = _place_all(members, site, ceilings)
     if placed is None and (len(members) > 1 or site.score.name != "bin-pack"):
-        placed = _place_all(largest_first(members, site), site.packing())
+        placed = _place_all(largest_first(members, site), site.packing(), ceilings)
     return placed
 
 
@@ -83,23 +79,24 @@ def may_fit(members: Sequence[Queued], site: Site) -> bool:
     return True
 
 
-def _place_all(members: Sequence[Queued], site: Site) -> Placed | None:
+def _place_all(members: Sequence[Queued], site: Site, ceilings: Ceilings) -> Placed | None:
     cursor = site.ledger.cursor
     placed: Placed = []
     for queued in members:
-        picked = site.pick(queued, queued.count)
+        picked = site.pick(queued, queued.count, ceilings(queued))
         if int(picked.counts.sum()) < queued.count:
-            take_all_back(placed, site)
-            site.ledger.cursor = cursor
+            take_all_back(placed, site, cursor)
             return None
         site.put(queued.task_class, picked)
         placed.append((queued, picked))
     return placed
 
 
-def take_all_back(placed: Placed, site: Site) -> None:
+def take_all_back(placed: Placed, site: Site, cursor: int) -> None:
+    """As if nothing had been put there since round-robin's cursor stood at that row."""
     for queued, picked in reversed(placed):
         site.take_back(queued.task_class, picked)
+    site.ledger.cursor = cursor
     site.ledger.tighten()
 
 

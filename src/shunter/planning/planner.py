@@ -6,7 +6,7 @@ A stage can be replaced: `Planner(replace(stages, order=...))`. What can be chos
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 
@@ -15,6 +15,10 @@ import numpy as np
 from shunter.model.errors import Invalid, Problem
 from shunter.planning.backlog import Backlog
 from shunter.planning.candidates import FILTERS, Filter
+from shunter.planning.claims import PATIENCE, Patience
+from shunter.planning.companions import Companions, Recall
+from shunter.planning.coupling import Couplings
+from shunter.planning.gangs import gang_of
 from shunter.planning.ledger import Ledger
 from shunter.planning.lineup import Lineup
 from shunter.planning.order import Order, by_urgency
@@ -24,6 +28,7 @@ from shunter.planning.queues import Gates
 from shunter.planning.scores import SCORES, Score
 from shunter.planning.seats import Seat
 from shunter.planning.shares import Shares
+from shunter.planning.site import Site
 from shunter.planning.view import ClusterView, Decision, IntArray, Placement, Policy
 
 POLICY_DEFAULT = "e-pvm"
@@ -33,17 +38,20 @@ POLICY_DEFAULT = "e-pvm"
 WORK_MAX = 2_500_000
 FILL_WORK = 3_000  # what any fill costs
 TASK_WORK = 8  # a task more in a fill
+COUPLED_WORK = 20  # how much more a class costs that rules couple
 FILL_TASKS_MIN = 1_000  # what one fill may always place
 MISSES_MAX = 32  # turns in vain, after which those are sorted out for whom nothing is left; doubles every time
 
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """What a planner is made of: which class comes first, which nodes it may use, and which of them is best."""
+    """What a planner is made of: which class comes first, which nodes it may use, which of them is best, and how long
+    somebody waits before room is made or kept for it."""
 
     score: Score
     order: Order = by_urgency
     filters: tuple[Filter, ...] = FILTERS
+    patience: Patience = PATIENCE
 
 
 @dataclass(slots=True)
@@ -65,6 +73,23 @@ class Budget:
         self.work -= FILL_WORK + rows + tasks * TASK_WORK
 
 
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """What one decision works with, and what each class got."""
+
+    left: Budget
+    gates: Gates
+    shares: Shares
+    companions: Companions
+    fills: dict[int, list[Picked]] = field(default_factory=dict)
+
+    def is_too_much(self, seat: Seat) -> bool:
+        """Whether a gang has to wait for the next decision, since this one has already spent what it needs."""
+        if not gang_of(seat.task_class) or not self.fills:
+            return False
+        return sum(each.queued.count for each in self.companions.members(seat)) > self.left.tasks
+
+
 class Planner:
     """Exact greedy by class: cost grows with the classes that have a turn and with changed nodes, not with tasks.
 
@@ -81,6 +106,7 @@ class Planner:
         self._ledger = Ledger(stages.score.keep)
         self._prices = PriceBook(stages.filters, stages.score)
         self._backlog = Backlog(stages.order, self._ledger)
+        self._recall = Recall()
 
     @property
     def filters(self) -> tuple[Filter, ...]:
@@ -96,31 +122,31 @@ class Planner:
         """One that would decide alike from here on. What this one remembers only spares it work."""
         twin = Planner(self._stages, self._work_max)
         twin._ledger.cursor = self._ledger.cursor
+        twin._recall = self._recall.copy()
         return twin
 
-    def decide(self, view: ClusterView, now: float, budget: int) -> Decision:  # noqa: ARG002  (the order needs no clock)
-        """Place the most urgent classes first, `budget` tasks at most."""
-        backlog, left = self._backlog, Budget(budget, self._work_max)
+    def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
+        """Place the most urgent classes first, `budget` tasks at most; a gang larger than that goes by itself."""
+        backlog, decision = self._backlog, Decision(based_on=view.version)
         improved = self._ledger.sync(view.nodes)
         backlog.take_in(view.queued, view.licences)
         backlog.wake(improved)
-        gates = Gates(backlog.seats, view.queues, view.licences)
-        shares = Shares(view.usage, self._ledger.totals())
-        lineup = Lineup(backlog, gates, shares)
+        sitting = self._open(view, now, budget)
+        lineup = Lineup(backlog, sitting.gates, sitting.shares)
         misses, patience = 0, MISSES_MAX
-        fills: dict[int, list[Picked]] = {}
-        decision = Decision(based_on=view.version)
         while (turn := lineup.next()) is not None:
-            if left.is_spent:
+            seat, count = turn.seat, turn.seat.queued.count
+            if sitting.left.is_spent or sitting.is_too_much(seat):
                 decision.is_partial = True
                 break
-            seat, count = turn.seat, turn.seat.queued.count
-            wanted = gates.most(seat, min(count, left.fill_max, turn.quantum or count))
-            placed = self._place(seat, wanted, left, fills) if wanted else 0
-            if placed:
-                gates.place(seat, placed)
-                shares.place(seat.task_class.namespace, seat.task_class.user, seat.needs, placed)
-            elif (misses := misses + 1) == patience:
+            sitting.companions.pass_heads(seat, sitting.gates)
+            if gang_of(seat.task_class):
+                self._place_gang(seat, sitting)
+                lineup.settle(has_to_wait=seat.queued.count > 0)
+                continue
+            wanted = sitting.gates.most(seat, min(count, sitting.left.fill_max, turn.quantum or count))
+            placed = self._place(seat, wanted, sitting) if wanted else 0
+            if not placed and (misses := misses + 1) == patience:
                 misses, patience = 0, patience * 2
                 backlog.sober()
                 lineup.rebuild()
@@ -129,40 +155,78 @@ class Planner:
                 lineup.settle(has_to_wait=placed < count)
         else:
             backlog.rest()
-        decision.placements = [Placement(class_id, *_merged(parts)) for class_id, parts in fills.items()]
+        sitting.companions.finish(decision, sitting.gates)
+        decision.placements = [Placement(class_id, *_merged(parts)) for class_id, parts in sitting.fills.items()]
         decision.left = backlog.left()
         return decision
 
-    def _place(self, seat: Seat, count: int, left: Budget, fills: dict[int, list[Picked]]) -> int:
+    def _open(self, view: ClusterView, now: float, budget: int) -> Sitting:
+        ledger, stages = self._ledger, self._stages
+        site = Site(ledger, Couplings(view, ledger), stages.score, stages.filters, self._prices.prices)
+        return Sitting(
+            left=Budget(budget, self._work_max),
+            gates=Gates(self._backlog.seats, view.queues, view.licences),
+            shares=Shares(view.usage, ledger.totals()),
+            companions=Companions(view, int(now * 1000), self._backlog, site, stages.patience, self._recall),
+        )
+
+    def _place(self, seat: Seat, count: int, sitting: Sitting) -> int:
         """Place up to `count` tasks; whoever gets fewer has no room left anywhere. Returns how many found a node."""
-        picked = self._fill(seat, count, left)
+        picked = self._fill(seat, count, sitting)
         placed = int(picked.counts.sum())
         if placed:
-            left.tasks -= placed
-            self._backlog.place(seat, placed)
-            fills.setdefault(seat.task_class.id, []).append(picked)
+            self._record(seat, picked, sitting)
         if placed < count:
             self._backlog.block(seat)
             self._ledger.tighten()
+            sitting.companions.block(seat)
         return placed
 
-    def _fill(self, seat: Seat, count: int, left: Budget) -> Picked:
+    def _place_gang(self, seat: Seat, sitting: Sitting) -> None:
+        """Place the seat's whole gang, or none of it. Whoever came first among its members brought the others."""
+        if not seat.queued.count or self._backlog.is_blocked(seat):
+            return
+        members = sitting.companions.members(seat)
+        sitting.left.spend_work(self._ledger.count * len(members), sum(each.queued.count for each in members))
+        may_start = sitting.gates.admit([(each, each.queued.count) for each in members])
+        placed = sitting.companions.place_gang(members) if may_start else None
+        if placed is not None:
+            by_class = {each.task_class.id: each for each in members}
+            for queued, picked in placed:
+                self._record(by_class[queued.task_class.id], picked, sitting)
+            return
+        for each in members:
+            self._backlog.block(each)
+        if may_start:
+            sitting.companions.block(seat)
+
+    def _record(self, seat: Seat, picked: Picked, sitting: Sitting) -> None:
+        """Tasks of the seat have found their nodes, and the ledger knows."""
+        placed = int(picked.counts.sum())
+        sitting.left.tasks -= placed
+        sitting.fills.setdefault(seat.task_class.id, []).append(picked)
+        sitting.gates.place(seat, placed)
+        sitting.shares.place(seat.task_class.namespace, seat.task_class.user, seat.needs, placed)
+        self._backlog.place(seat, placed)
+
+    def _fill(self, seat: Seat, count: int, sitting: Sitting) -> Picked:
         """Candidates and score give prices, pick spends, and the ledger is told."""
-        task_class, ledger, score = seat.queued.task_class, self._ledger, self._stages.score
-        if not ledger.may_fit(task_class):
+        ledger, left, companions = self._ledger, sitting.left, sitting.companions
+        if not ledger.may_fit(seat.queued.task_class):
             left.spend_work(0, 0)
             return NOTHING
         rows = self._backlog.hope if self._backlog.is_hopeful(seat) else None
-        if rows is not None and 2 * len(rows) < ledger.count:
+        if companions.couples(seat.task_class):
+            picked = companions.pick(seat, count)
+            left.spend_work(COUPLED_WORK * ledger.count, COUPLED_WORK * count)
+        elif rows is not None and 2 * len(rows) < ledger.count:
             picked = self._pick_among(seat, rows, count)
             left.spend_work(len(rows), count)
         else:
             picked = self._pick(seat, count)
             left.spend_work(ledger.count, count)
-        if len(picked.rows):
-            if score.settle is not None:
-                score.settle(task_class, ledger, picked.rows, picked.counts)
-            ledger.place(task_class, picked.rows, picked.counts)
+        picked = companions.leave_claims(seat, count, picked)
+        companions.put(seat, picked)
         return picked
 
     def _pick(self, seat: Seat, count: int) -> Picked:

@@ -8,7 +8,7 @@ than those ahead of it, since it cannot start before them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -42,6 +42,18 @@ class Gates:
             self._room[seat.task_class.queue] -= count
         for name, need in seat.licences:
             self._licences[name] -= need * count
+
+    def admit(self, wanted: Sequence[tuple[Seat, int]]) -> bool:
+        """Whether queues and licences let all of these through together."""
+        admitted: list[tuple[Seat, int]] = []
+        for seat, count in wanted:
+            if self.most(seat, count) < count:
+                break
+            self.place(seat, count)
+            admitted.append((seat, count))
+        for seat, count in admitted:
+            self.place(seat, -count)
+        return len(admitted) == len(wanted)
 
     def open(self, ready: BoolArray) -> BoolArray:
         """Of the seats that are ready, those that no queue and no licence keeps back."""

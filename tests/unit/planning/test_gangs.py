@@ -12,7 +12,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from shunter.model.jobs import Affinity
-from shunter.planning.gangs import Placed, gather_gangs, place_gang
+from shunter.planning.gangs import Placed, place_gang
 from shunter.planning.scores import SCORES
 from shunter.planning.site import Site
 from shunter.planning.view import Queued, Rules, TaskClass
@@ -73,17 +73,6 @@ def test_the_rules_of_its_members_hold_for_a_gang() -> None:
 def test_a_resource_that_no_node_has_keeps_a_gang_waiting() -> None:
     yard = yard_of(4)
     assert place_gang([member(yard, 1, cpu=1, gpu=1)], yard.site()) is None
-
-
-def test_gangs_are_gathered_with_all_their_members() -> None:
-    yard = yard_of(4)
-    queued = [
-        member(yard, 1, gang=7),
-        Queued(yard.make_class("plain"), 1, 0),
-        member(yard, 2, gang=8),
-        member(yard, 1, gang=7),
-    ]
-    assert gather_gangs(queued) == {7: [queued[0], queued[3]], 8: [queued[2]]}
 
 
 @pytest.mark.parametrize("name", ["round-robin", "e-pvm", "bin-pack", "spread"])

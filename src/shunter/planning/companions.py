@@ -1,0 +1,182 @@
+"""What a decision minds besides prices: rules that couple tasks, gangs, and room that is claimed.
+
+Made by the planner for each decision. Classes that none of it concerns cost a few comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from shunter.planning.backfill import put_again
+from shunter.planning.backlog import Backlog
+from shunter.planning.claims import Claims, Memory, Patience, key_of
+from shunter.planning.gangs import Item, Placed, gang_of, place_gang, take_all_back
+from shunter.planning.pick import Picked
+from shunter.planning.queues import Gates
+from shunter.planning.seats import Seat
+from shunter.planning.site import Site
+from shunter.planning.view import ClusterView, Decision, TaskClass
+
+HEADS_MAX = 16  # blocked classes of earlier decisions that are looked at; those of one gang count each
+HELD_AGAIN_MS = 1_000  # after so long, whoever was held back looks at all rows again
+
+
+@dataclass(slots=True)
+class Recall:
+    """What a planner remembers about claims between decisions. It is a hint: without it, only work is done twice."""
+
+    memory: Memory = field(default_factory=Memory)
+    held: set[int] = field(default_factory=set)  # classes that were held back by a claim
+    heads: tuple[int, ...] = ()  # the blocked classes for whose sake
+    held_at_ms: int = 0
+    is_partial: bool = False
+
+    def copy(self) -> Recall:
+        memory = Memory(dict(self.memory.promised), dict(self.memory.in_vain))
+        return replace(self, memory=memory, held=set(self.held))
+
+
+class Companions:
+    def __init__(
+        self, view: ClusterView, now_ms: int, backlog: Backlog, site: Site, patience: Patience, recall: Recall
+    ) -> None:
+        self._backlog = backlog
+        self._site = site
+        self._recall = recall
+        self._now_ms = now_ms
+        self._gangs: dict[int, list[Seat]] | None = None
+        self._claims = Claims(view, site, now_ms, patience, recall.memory) if view.running is not None else None
+        self._heads: list[Seat] = []  # blocked by earlier decisions, the most urgent last
+        if self._claims is not None:
+            self._wake_held()
+            self._heads = backlog.first_blocked(HEADS_MAX)[::-1]
+
+    # ---- a class by itself ----
+
+    def couples(self, task_class: TaskClass) -> bool:
+        return self._site.couplings.couples(task_class)
+
+    def pick(self, seat: Seat, count: int) -> Picked:
+        """The nodes for a class that rules couple to others."""
+        return self._site.pick(seat.queued, count)
+
+    def leave_claims(self, seat: Seat, count: int, picked: Picked) -> Picked:
+        """What of it may be had beside what items ahead have claimed."""
+        if self._claims is None or not self._claims.has_items or not len(picked.rows):
+            return picked
+        ceilings = self._claims.ceilings(seat.queued)
+        if ceilings:
+            allowed = self._site.pick(seat.queued, count, ceilings)
+            if allowed.counts.sum() < picked.counts.sum():
+                self._hold_back(seat)
+            picked = allowed
+        return picked
+
+    def put(self, seat: Seat, picked: Picked) -> None:
+        self._site.put(seat.queued.task_class, picked)
+        if self._claims is not None and self._claims.has_items:
+            self._claims.note(seat.queued, picked)
+
+    def pass_heads(self, seat: Seat, gates: Gates) -> None:
+        """Before the turn of a seat: whoever was blocked before and is more urgent has its claim."""
+        while self._heads and self._rank(self._heads[-1]) < self._rank(seat):
+            self._block_head(self._heads.pop(), gates)
+
+    def block(self, seat: Seat) -> None:
+        """The seat had its turn and found too little room."""
+        if self._claims is not None and seat.task_class.id not in self._recall.held:
+            self._claims.block(self._item(seat))
+
+    # ---- gangs ----
+
+    def members(self, seat: Seat) -> list[Seat]:
+        """All seats of the same gang with tasks to place, the most urgent first."""
+        if self._gangs is None:
+            self._gangs = {}
+            for number in self._backlog.seats.coupled:
+                each = self._backlog.seats.seat(number)
+                if gang_of(each.task_class):
+                    self._gangs.setdefault(gang_of(each.task_class), []).append(each)
+        return sorted((each for each in self._gangs[gang_of(seat.task_class)] if each.queued.count), key=self._rank)
+
+    def place_gang(self, members: Sequence[Seat]) -> Placed | None:
+        """Put all tasks of all members, or none. What items ahead have claimed is worked out only if the gang fits."""
+        item, cursor = self._item(members[0]), self._site.ledger.cursor
+        placed = self._place_whole(item)
+        if placed is None or self._claims is None or not self._claims.has_items:
+            return placed
+        take_all_back(placed, self._site, cursor)
+        if not any(self._claims.ceilings(each) for each in item.members):
+            placed = self._place_whole(item)
+        else:
+            placed = place_gang(item.members, self._site, self._claims.ceilings)
+            if placed is not None and not self._claims.admit(placed):
+                take_all_back(placed, self._site, cursor)
+                placed = None
+        if placed is None:
+            for each in members:
+                self._hold_back(each)
+            return None
+        for queued, picked in placed:
+            self._claims.note(queued, picked)
+        return placed
+
+    def _place_whole(self, item: Item) -> Placed | None:
+        """As it fits best; if at all possible, as it was once promised."""
+        placed = place_gang(item.members, self._site)
+        promise = self._recall.memory.promised.get(key_of(item))
+        if placed is None and promise is not None and put_again(item, promise.placed, self._site):
+            return promise.placed
+        return placed
+
+    # ---- the end ----
+
+    def finish(self, decision: Decision, gates: Gates) -> None:
+        """Name the victims and the reasons. A decision that was cut short has not seen everybody, and names none."""
+        if self._claims is None:
+            return
+        if not decision.is_partial:
+            while self._heads:
+                self._block_head(self._heads.pop(), gates)
+            self._claims.finish()
+            decision.preemptions = self._claims.preemptions
+        decision.reasons = self._claims.reasons
+        self._recall.is_partial = decision.is_partial
+
+    def _wake_held(self) -> None:
+        """Whoever was held back looks again when others are ahead of it, or after a while; never midway in a pass."""
+        recall = self._recall
+        if recall.is_partial or not recall.held:
+            return
+        heads = tuple(seat.task_class.id for seat in self._backlog.first_blocked(HEADS_MAX))
+        if heads != recall.heads or self._now_ms - recall.held_at_ms >= HELD_AGAIN_MS:
+            self._backlog.look_again(recall.held)
+            recall.held.clear()
+        recall.heads = heads
+
+    def _hold_back(self, seat: Seat) -> None:
+        assert self._claims is not None
+        self._claims.hold_back(seat.queued)
+        if not self._recall.held:
+            self._recall.held_at_ms = self._now_ms
+        self._recall.held.add(seat.task_class.id)
+
+    def _block_head(self, seat: Seat, gates: Gates) -> None:
+        if seat.queued.count and gates.most(seat, 1) and seat.task_class.id not in self._recall.held:
+            assert self._claims is not None
+            self._claims.block(self._item(seat))
+
+    def _item(self, seat: Seat) -> Item:
+        gang = gang_of(seat.task_class)
+        members = self.members(seat) if gang else [seat]
+        return Item(tuple(replace(each.queued) for each in members), gang)
+
+    def _rank(self, seat: Seat) -> tuple[int, int, int, int]:
+        seats, number = self._backlog.seats, seat.number
+        return (
+            seats.urgency.item(number),
+            seats.deadline.item(number),
+            seats.since.item(number),
+            seats.ids.item(number),
+        )
