@@ -114,6 +114,7 @@ TABLES = {
             "log_age": Key(duration(AGE_MAX_S), "log_age_max_s"),
             "log_total_max": Key(amount(DISK, 0, AMOUNT_MAX), "log_total_max_bytes"),
             "cgroups": Key(flag(), "cgroups"),
+            "docker_host": Key(text(size_max=ADDRESS_SIZE_MAX), "docker_host"),
         },
     ),
     "nodes": Table(

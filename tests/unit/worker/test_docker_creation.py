@@ -18,7 +18,7 @@ from shunter.worker.runtimes.port import Attempt, Launch, NotStarted
 from shunter.worker.task_log import TaskLog
 
 DOCKER = Facts(version="20.10", cpus=2)
-PODMAN = Facts(version="4.3", cpus=2, is_podman=True)
+PODMAN = Facts(version="4.3", cpus=2, is_podman=True, has_init=False)
 
 
 def launch(folder: Path, devices: dict[str, list[str]] | None = None, **fields: Any) -> Launch:
@@ -34,8 +34,9 @@ def host_config(given: Launch, facts: Facts = DOCKER) -> dict[str, Any]:
     return found
 
 
-def test_podman_keeps_the_log_that_it_has(tmp_path: Path) -> None:
+def test_podman_keeps_the_log_that_it_has_and_may_have_no_init(tmp_path: Path) -> None:
     given = launch(tmp_path)
+    assert (host_config(given)["Init"], host_config(given, PODMAN)["Init"]) == (True, False)
     assert host_config(given)["LogConfig"]["Type"] == "local"
     assert "LogConfig" not in host_config(given, PODMAN)
 

@@ -62,7 +62,7 @@ def host_config(launch: Launch, facts: Facts) -> dict[str, Any]:
     spec, container = launch.spec, launch.spec.container
     assert container is not None
     config: dict[str, Any] = {
-        "Init": True,  # a shell as the first process would ignore TERM, and nobody would reap
+        "Init": facts.has_init,  # a shell as the first process would ignore TERM, and nobody would reap
         "NetworkMode": container.network,
         "CapDrop": ["ALL"],
         "CapAdd": list(container.cap_add),

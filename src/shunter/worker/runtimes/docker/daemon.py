@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import aiodocker
 
 SOCKETS = ("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")
+PODMAN_INITS = ("/usr/libexec/podman/catatonit", "/usr/lib/podman/catatonit", "/usr/bin/catatonit")
 UNIX = "unix://"
 CALL_MAX_S = 120.0  # for whatever does not wait for a task: a loaded daemon takes its time
 CHECK_MAX_S = 5.0
@@ -30,6 +31,7 @@ class Facts(msgspec.Struct, frozen=True):
     version: str
     cpus: int = 0  # 0: unknown
     is_podman: bool = False
+    has_init: bool = True
     has_nvidia: bool = False
 
 
@@ -70,10 +72,12 @@ class Daemon:
                 version = await docker.version()
                 info = await docker.system.info()
         parts = [str(part.get("Name", "")) for part in version.get("Components") or ()]
+        is_podman = any("podman" in part.lower() for part in parts)
         return Facts(
             version=str(version.get("Version", "unknown")),
             cpus=int(info.get("NCPU") or 0),
-            is_podman=any("podman" in part.lower() for part in parts),
+            is_podman=is_podman,
+            has_init=not is_podman or any(Path(path).exists() for path in PODMAN_INITS),
             has_nvidia="nvidia" in (info.get("Runtimes") or ()),
         )
 
