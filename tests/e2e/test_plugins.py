@@ -48,7 +48,7 @@ def extended(tmp_path: Path, installed: Path) -> Iterator[Cluster]:
 
 
 def test_an_installed_package_brings_a_policy_a_score_and_a_filter_that_decide(extended: Cluster) -> None:
-    """D-53, D-60: listed with their source, chosen live, used, explained; a broken one is told."""
+    """D-53: listed with their source, chosen live, used, explained; a broken one is told."""
     listed = {each["name"]: each for each in extended.items("policies")}
     assert listed["cheapest"]["source"] == listed["warm-cache"]["source"] == "shunter-plugin-example 1.0.0"
     assert (listed["maintenance"]["kind"], listed["maintenance"]["active"]) == ("filter", True)

@@ -128,4 +128,4 @@ def _basis(state: State, group: Group, ending: Ending, now_ms: int) -> str:
     if group.counts[TaskState.STOPPING]:
         return f"when {job.name}@{job.run}, which is stopping, has ended on {node}"
     known = how_long(state, group)[1]
-    return f"{ends}, {known}" + (", which is over" if ending.at_ms <= now_ms else "")
+    return f"{ends}, {known}" + ("; it has run for longer already" if ending.at_ms <= now_ms else "")

@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 import shunter
-from shunter.model.views import ClusterInfo, EventView, NodeStatsView, NodeView, SubmittedJob, TaskView, WhyView
+from shunter.model.views import (
+    ClusterInfo,
+    EventView,
+    NodeStatsView,
+    NodeView,
+    PlanView,
+    SubmittedJob,
+    TaskView,
+    WhyView,
+)
 from shunter.sdk import async_client, client
 
 from .scripted_server import Asked, answer, chunks, job_document, lines, serving, whole
@@ -19,6 +28,8 @@ TASK = {"name": "render/0", "index": 0, "state": "running", "attempt": 1}
 ATTEMPT = {"name": "render/0#1", "index": 0, "attempt": 1, "state": "running"}
 EVENT = {"id": "5-0", "at": "2026-01-01T00:00:00Z", "type": "job.submitted", "name": "render"}
 WHY = {"name": "render", "state": "pending", "sentence": "it waits", "counts": {}, "reasons": []}
+PLAN: dict[str, Any] = {"starts": True, "sentence": "", "state_version": 7, "policy": "e-pvm", "jobs": []}
+POLICY = {"name": "e-pvm", "kind": "score", "source": "built in", "active": True}
 NODE = {
     "name": "vm", "id": 1, "state": "ready", "eligible": True, "reason": None, "datacenter": "dc1", "labels": {},
     "attributes": {}, "capacity": {"cpu": "2"}, "reserved": {}, "tasks": 0,
@@ -56,6 +67,9 @@ ANSWERS: dict[tuple[str, str], bytes | list[bytes]] = {
     ("GET", "/jobs/id:7/tasks/0/logs?follow"): chunks(200, b"hel", b"lo\n"),
     ("GET", "/jobs/id:7/why"): answer(200, WHY),
     ("GET", "/jobs/render/why"): answer(200, WHY),
+    ("POST", "/plan"): answer(200, PLAN),
+    ("GET", "/policies"): page(POLICY),
+    ("PUT", "/policies/active"): page(POLICY),
     ("GET", "/nodes"): page(NODE),
     ("GET", "/nodes/vm"): answer(200, NODE),
     ("PATCH", "/nodes/vm"): answer(200, NODE | {"labels": {"disk": "ssd"}}),
@@ -99,6 +113,8 @@ def test_the_blocking_client_has_a_typed_answer_to_every_question() -> None:
         assert [each.name for each in c.jobs(states=["running"], labels={"a": "b"})] == ["a", "b"]
         assert [each.view.run for each in c.runs("render")] == [2, 1]
         assert isinstance(c.why("render"), WhyView) and isinstance(c.cluster(), ClusterInfo)
+        assert isinstance(c.plan([{}]), PlanView) and isinstance(c.plan({}), PlanView)
+        assert [each.name for each in c.policies()] == [each.name for each in c.use_policy("e-pvm")] == ["e-pvm"]
         assert isinstance(c.nodes()[0], NodeView) and isinstance(c.node("vm"), NodeView)
         assert c.label_node("vm", {"disk": "ssd"}).labels == {"disk": "ssd"}
         assert isinstance(c.node_stats("vm"), NodeStatsView)
@@ -133,6 +149,9 @@ async def test_the_async_client_has_a_typed_answer_to_every_question() -> None:
             assert [each.name async for each in c.jobs(states=["running"])] == ["a", "b"]
             assert [each.view.run async for each in c.runs("render")] == [2, 1]
             assert isinstance(await c.why("render"), WhyView) and isinstance(await c.cluster(), ClusterInfo)
+            assert isinstance(await c.plan([{}]), PlanView)
+            assert [each.name for each in await c.policies()] == ["e-pvm"]
+            assert [each.active for each in await c.use_policy("e-pvm")] == [True]
             assert isinstance((await c.nodes())[0], NodeView) and isinstance(await c.node("vm"), NodeView)
             assert (await c.label_node("vm", {"disk": "ssd"})).labels == {"disk": "ssd"}
             assert isinstance(await c.node_stats("vm"), NodeStatsView)
