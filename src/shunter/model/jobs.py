@@ -49,7 +49,7 @@ class HealthCheck(msgspec.Struct, frozen=True):
     interval_s: float = 10.0
     timeout_s: float = 2.0
     failures: int = 3
-    start_grace_s: float = 0.0  # failures before this do not count
+    start_grace_s: float = 0.0  # before this, failures count only once the check has passed
     options: dict[str, str] = {}  # of a plugin
 
 

@@ -9,6 +9,7 @@ from functools import partial
 from shunter.log import Log
 from shunter.model.messages import Ended, Held, Lost, Order, Orders, Returned, StopRange
 from shunter.worker.grants import Grants
+from shunter.worker.health.keepers import KeeperHealth
 from shunter.worker.keepers import Keeper
 from shunter.worker.lanes import Lanes
 from shunter.worker.ledger import Ledger, Span
@@ -26,8 +27,9 @@ STOP_GRACE_UNKNOWN_S = 5.0  # for a task of an earlier life, whose spec only its
 class Assignments:
     """`want` asks for so many keepers more."""
 
-    def __init__(self, outbox: Outbox, want: Callable[[int], None], grants: Grants) -> None:
+    def __init__(self, outbox: Outbox, want: Callable[[int], None], grants: Grants, health: KeeperHealth) -> None:
         self._outbox = outbox
+        self._health = health
         self._ledger = Ledger()
         self._specs = Specs()
         self._superseding: list[Span] = []  # newer attempts that wait for older ones to end
@@ -119,7 +121,7 @@ class Assignments:
             self._ledger.add(span)
         if keeper.spans:
             self.lanes.adopt(keeper)
-            self._adopt_grants(keeper)
+            self._adopt_running(keeper)
         else:
             self.lanes.release(keeper, now)
             self.lanes.dispatch_all()
@@ -135,6 +137,7 @@ class Assignments:
                 reservation.learn(ended)
         if report.started:
             keeper.running = report.started[-1]
+            self._watch(keeper)
         self._outbox.add_keeper_report(keeper, report)
         self._go_on(keeper, now)
 
@@ -143,6 +146,7 @@ class Assignments:
         for span in keeper.spans:
             self._ledger.remove(span)
             self._outbox.add_lost(Lost(*span.key, span.order.attempt, span.first, span.last, reason))
+            self._health.forget_run(*span.key, span.order.attempt, span.first, len(span))
             self._grants.ports.free(*span.key, span.order.attempt, range(span.first, span.last + 1))
         keeper.spans.clear()
         self._grants.devices.free(keeper)
@@ -154,6 +158,7 @@ class Assignments:
     def _note_ended(self, keeper: Keeper, ended: Ended) -> None:
         key, first, count = (ended.job, ended.group), ended.first, len(ended.ended_ms)
         self._grants.ports.free(*key, ended.attempt, range(first, first + count))
+        self._health.forget_run(*key, ended.attempt, first, count)
         running = keeper.running
         if running is not None and (running.job, running.group) == key and first <= running.index < first + count:
             keeper.running = None
@@ -163,8 +168,19 @@ class Assignments:
                     self._ledger.remove(span)
                 return
 
-    def _adopt_grants(self, keeper: Keeper) -> None:
-        """What the tasks of an earlier life's keeper have for their own is not given to others."""
+    def _watch(self, keeper: Keeper) -> None:
+        """A task has started: see that it stays well, if it asks for that."""
+        running = keeper.running
+        if running is None:
+            return
+        for span in keeper.spans:
+            if span.spec is not None and span.key == (running.job, running.group) and span.first == running.index:
+                self._health.watch(keeper, running, span.order, self._specs[span.spec])
+                return
+
+    def _adopt_running(self, keeper: Keeper) -> None:
+        """What the tasks of an earlier life's keeper have for their own is not given to others, and the one that runs
+        is looked after again."""
         self._grants.devices.adopt(keeper, keeper.devices)
         state = keeper.ready.result()
         for task in state.ports:
@@ -173,6 +189,8 @@ class Assignments:
         if running is not None:
             name = running.job, running.group, running.index, running.attempt
             self._grants.ports.adopt(name, running.ports)
+        if running is not None and state.running is not None and state.running.spec is not None:
+            self._health.watch(keeper, running, state.running.order, state.running.spec)
 
     def _go_on(self, keeper: Keeper, now: float) -> None:
         """After news of a keeper: refill it, or let it go."""
@@ -224,6 +242,8 @@ class Assignments:
             look_again = partial(self._end, wanted, newest) if keeper.is_sharing else None
             keeper.take("range", (*place, attempt_max), self._return_taken(keeper, look_again))
             keeper.stop(place, attempt_max, Ending(wanted.grace_s, wanted.signal))
+        for span in held:
+            self._health.forget_run(*span.key, span.order.attempt, span.first, 1)
 
     def _return_taken(
         self, keeper: Keeper, then: Callable[[], None] | None = None

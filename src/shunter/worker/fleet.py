@@ -42,6 +42,10 @@ class FleetOwner(Protocol):
 
     def retire(self, keeper: Keeper) -> None: ...
 
+    def segments_in_use(self) -> set[int]:
+        """Log segments that others than keepers write."""
+        ...
+
 
 class Fleet:
     def __init__(self, settings: WorkerSettings, clock: Clock, owner: FleetOwner) -> None:
@@ -234,7 +238,7 @@ class Fleet:
                 keeper.end()
 
     async def _sweep_logs(self, now: float) -> None:
-        in_use = {keeper.segment for keeper in self.keepers}
+        in_use = {keeper.segment for keeper in self.keepers} | self._owner.segments_in_use()
         settings = self._settings
         limits = settings.log_age_max_s, settings.log_total_max_bytes
         try:

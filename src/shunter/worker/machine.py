@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping
 
 from shunter import __version__
 from shunter.model.messages import PROTOCOL_VERSION, Hello
@@ -11,7 +12,7 @@ from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.worker.settings import WorkerSettings
 
 
-def introduce(settings: WorkerSettings, boot: str, limits: str) -> Hello:
+def introduce(settings: WorkerSettings, boot: str, limits: str, runtimes: Mapping[str, str]) -> Hello:
     """The Hello of this life of the worker; the settings' capacity goes over what the machine shows."""
     return Hello(
         protocol=PROTOCOL_VERSION,
@@ -20,7 +21,7 @@ def introduce(settings: WorkerSettings, boot: str, limits: str) -> Hello:
         capacity={**machine_capacity(settings), **settings.capacity, **_device_counts(settings)},
         labels=dict(settings.labels),
         datacenter=settings.datacenter,
-        attributes=machine_attributes(limits),
+        attributes={**machine_attributes(limits), **runtimes},
         address=settings.address,
     )
 

@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from dataclasses import dataclass, field
 
-from shunter.model.messages import Ended, Held, Inventory, Lost, Report, Returned, Started
+from shunter.model.messages import Ended, Health, Held, Inventory, Lost, Report, Returned, Started
 from shunter.ports.workers import Uplink
 from shunter.worker.keepers import Keeper
 from shunter.worker.protocol import KeeperReport
@@ -39,12 +39,13 @@ class Outbox:
         self._open = Unacknowledged()
         self._started: list[Started] = []
         self._returned: list[Returned] = []
+        self._health: list[Health] = []
         self._sent: deque[Unacknowledged] = deque()
         self._scheduled = False
         self._empty = asyncio.Event()
         self._empty.set()
 
-    def connect(self, uplink: Uplink, held: list[Held]) -> None:
+    def connect(self, uplink: Uplink, held: list[Held], health: list[Health]) -> None:
         """A manager is ready to hear: send the inventory, then reports."""
         whole = Unacknowledged()
         for part in (*self._sent, self._open):
@@ -53,9 +54,9 @@ class Outbox:
         self._uplink = uplink
         self._seq = 0
         self._open = Unacknowledged()
-        self._started, self._returned = [], []  # the inventory's `held` says it better
+        self._started, self._returned, self._health = [], [], []  # what the inventory is given says it better
         self._keep(whole)
-        uplink.send(Inventory(whole.seq, held, whole.ended, whole.lost))
+        uplink.send(Inventory(whole.seq, held, whole.ended, whole.lost, health))
 
     def disconnect(self) -> None:
         self._uplink = None
@@ -67,6 +68,19 @@ class Outbox:
             Started(s.job, s.group, s.attempt, s.index, s.started_ms, s.segment, s.record, s.ports)
             for s in report.started
         ]
+        self._schedule()
+
+    def add_started(self, started: Started) -> None:
+        self._started.append(started)
+        self._schedule()
+
+    def add_ended(self, ended: Ended) -> None:
+        """Of an attempt that no keeper runs; its record is kept until the manager acknowledges."""
+        self._open.ended.append(ended)
+        self._schedule()
+
+    def add_health(self, health: Health) -> None:
+        self._health.append(health)
         self._schedule()
 
     def add_returned(self, returned: Returned) -> None:
@@ -91,7 +105,8 @@ class Outbox:
         await self._empty.wait()
 
     def _is_open(self) -> bool:
-        return bool(self._open.keepers or self._open.lost or self._started or self._returned)
+        part = self._open
+        return bool(part.keepers or part.ended or part.lost or self._started or self._returned or self._health)
 
     def _schedule(self) -> None:
         self._empty.clear()
@@ -106,8 +121,9 @@ class Outbox:
         part, self._open = self._open, Unacknowledged()
         started, self._started = self._started, []
         returned, self._returned = self._returned, []
+        health, self._health = self._health, []
         self._keep(part)
-        self._uplink.send(Report(part.seq, part.ended, started, returned, part.lost))
+        self._uplink.send(Report(part.seq, part.ended, started, returned, part.lost, health))
 
     def _keep(self, part: Unacknowledged) -> None:
         self._seq += 1

@@ -34,14 +34,20 @@ from shunter.model.messages import (
 from shunter.ports.clock import Clock
 from shunter.ports.workers import Uplink
 from shunter.worker.assignments import CLUSTER_STOPPED, Assignments
+from shunter.worker.attempts import Attempts
 from shunter.worker.fleet import Fleet
 from shunter.worker.grants import Devices, Grants, HostPorts
+from shunter.worker.health.keepers import KeeperHealth
+from shunter.worker.health.monitor import Monitor
 from shunter.worker.keepers import Keeper
 from shunter.worker.logs import read_log
 from shunter.worker.machine import introduce
 from shunter.worker.outbox import Outbox
 from shunter.worker.protocol import KeeperReport
+from shunter.worker.records import Records
+from shunter.worker.runtimes.registry import PROCESS, Runtimes
 from shunter.worker.settings import WorkerSettings
+from shunter.worker.single import Workshop
 from shunter.worker.stats import MachineSampler, task_usage
 
 log = Log(__name__)
@@ -59,7 +65,12 @@ class Worker:
         self._outbox = Outbox()
         self._fleet = Fleet(settings, clock, self)
         grants = Grants(HostPorts(settings.ports_first, settings.ports_last), Devices(settings.devices))
-        self._assignments = Assignments(self._outbox, self._fleet.want, grants)
+        self._monitor = Monitor(clock, self._outbox.add_health)
+        self._health = KeeperHealth(settings, self._monitor)
+        self._assignments = Assignments(self._outbox, self._fleet.want, grants, self._health)
+        self._runtimes = Runtimes(settings, self._introduce)
+        workshop = Workshop(settings, clock, grants, self._monitor, self._runtimes, Records(settings.home))
+        self._attempts = Attempts(self._outbox, grants, self._runtimes, workshop)
         self._uplink: Uplink | None = None
         self._epoch = 0
         self._heartbeat_s = 0.0
@@ -69,8 +80,9 @@ class Worker:
 
     async def start(self) -> None:
         """Find the keepers of an earlier life and what they have; start the warm ones."""
-        limits = await self._fleet.start()
-        self._hello = introduce(self._settings, self._boot, limits)
+        self._limits = await self._fleet.start()
+        await self._attempts.start()
+        self._introduce()
         self._sampler = MachineSampler(self._settings.home)
         self._spawn(self._beat())
 
@@ -81,6 +93,9 @@ class Worker:
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
+        await self._monitor.close()
+        self._health.close()
+        await self._attempts.close()
         await self._fleet.close()
         self._uplink = None
         self._outbox.disconnect()
@@ -105,28 +120,40 @@ class Worker:
         if self._is_stale(message.epoch) or self._uplink is None:
             return
         log.info("manager.connected", node=message.node, epoch=message.epoch)
-        self._outbox.connect(self._uplink, self._assignments.held())
+        held = self._assignments.held() + self._attempts.held()
+        self._outbox.connect(self._uplink, held, self._monitor.opinions())
         self._set_heartbeat(message.heartbeat_s)
 
     def _on_refused(self, message: Refused) -> None:
         log.error("manager.refused", code=message.code, reason=message.reason)
 
     def _on_orders(self, message: Orders) -> None:
-        if not self._is_stale(message.epoch):
+        if self._is_stale(message.epoch):
+            return
+        if all(spec.runtime == PROCESS for spec in message.specs.values()):
             self._assignments.accept(message)
+            return
+        processes = [order for order in message.orders if message.specs[order.spec].runtime == PROCESS]
+        others = [order for order in message.orders if message.specs[order.spec].runtime != PROCESS]
+        self._assignments.accept(Orders(message.epoch, processes, message.specs))
+        self._attempts.accept(Orders(message.epoch, others, message.specs))
 
     def _on_stop(self, message: Stop) -> None:
         if not self._is_stale(message.epoch):
             for wanted in message.ranges:
                 self._assignments.stop(wanted)
+                self._attempts.stop(wanted)
 
     def _on_recall(self, message: Recall) -> None:
         if not self._is_stale(message.epoch):
             for reservation in message.reservations:
                 self._assignments.recall(reservation)
+                self._attempts.recall(reservation)
 
     def _on_ack(self, message: Ack) -> None:
-        self._assignments.acknowledged(self._outbox.acknowledge(message.seq))
+        done = self._outbox.acknowledge(message.seq)
+        self._assignments.acknowledged(done)
+        self._attempts.acknowledged(done.ended)
 
     def _on_set_heartbeat(self, message: SetHeartbeat) -> None:
         self._set_heartbeat(message.heartbeat_s)
@@ -141,7 +168,10 @@ class Worker:
             if running is not None:
                 name = running.job, running.group, running.index, running.attempt
                 tasks.append(TaskStats(*name, *task_usage(keeper.pid)))
-        self._send(StatsData(message.request, self._sample(), tasks))
+        if self._attempts.running:
+            self._spawn(self._send_stats(message.request, tasks))
+        else:
+            self._send(StatsData(message.request, self._sample(), tasks))
 
     def _on_shutdown(self, message: Shutdown) -> None:
         if message.stop_tasks:
@@ -186,12 +216,23 @@ class Worker:
     def retire(self, keeper: Keeper) -> None:
         self._assignments.lanes.remove(keeper)
 
+    def segments_in_use(self) -> set[int]:
+        return self._attempts.segments()
+
     # ---- inside ----
+
+    def _introduce(self) -> None:
+        """What is new in it is told at the next connection."""
+        self._hello = introduce(self._settings, self._boot, self._limits, self._runtimes.attributes)
+
+    async def _send_stats(self, request: int, tasks: list[TaskStats]) -> None:
+        tasks += await self._attempts.usage()
+        self._send(StatsData(request, self._sample(), tasks))
 
     async def _shut_down(self) -> None:
         """Stop every task gracefully, report it lost, wait for the manager to have it, end the keepers."""
-        grace_s = self._assignments.stop_all()
-        await self._fleet.idle(grace_s + KILL_MAX_S)
+        grace_s = max(self._assignments.stop_all(), self._attempts.stop_all())
+        await asyncio.gather(self._fleet.idle(grace_s + KILL_MAX_S), self._attempts.idle(grace_s + KILL_MAX_S))
         if self._uplink is not None:
             try:
                 await asyncio.wait_for(self._outbox.emptied(), self._settings.shutdown_ack_max_s)
@@ -215,7 +256,7 @@ class Worker:
 
     def _sample(self) -> MachineStats:
         keepers = self._fleet.keepers
-        running = sum(keeper.held > 0 for keeper in keepers)
+        running = sum(keeper.held > 0 for keeper in keepers) + self._attempts.running
         return self._sampler.sample(int(self._clock.now() * 1000), running, len(keepers))
 
     def _set_heartbeat(self, heartbeat_s: float) -> None:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from shunter.adapters.system.clock import SystemClock
 from shunter.model.jobs import TaskSpec
 from shunter.model.messages import Ended, Inventory, Order, Orders, Report, StopRange, WorkerMessage
 from shunter.worker.assignments import Assignments
+from shunter.worker.health.keepers import KeeperHealth
+from shunter.worker.health.monitor import Monitor
 from shunter.worker.keepers import Keeper
 from shunter.worker.outbox import Outbox
 from shunter.worker.protocol import KeeperReport, KeeperStarted
+from shunter.worker.settings import WorkerSettings
 from tests.unit.worker.test_lanes import Wire, no_grants
 
 SPEC = TaskSpec(command=("/bin/true",))
+
+
+def no_health() -> KeeperHealth:
+    return KeeperHealth(WorkerSettings(Path("/nowhere"), "node"), Monitor(SystemClock(), lambda _: None))
 
 
 class Stage:
@@ -24,8 +33,8 @@ class Stage:
     def __init__(self, keepers: int) -> None:
         self.outbox = Outbox()
         self.reports: list[Report | Inventory] = []
-        self.outbox.connect(self, [])
-        self.assignments = Assignments(self.outbox, lambda _: None, no_grants())
+        self.outbox.connect(self, [], [])
+        self.assignments = Assignments(self.outbox, lambda _: None, no_grants(), no_health())
         self.wires: dict[Keeper, Wire] = {}
         self.seqs: dict[Keeper, int] = {}
         for number in range(keepers):

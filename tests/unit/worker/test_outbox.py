@@ -32,7 +32,7 @@ def ended(index: int) -> Ended:
 
 async def test_what_happens_in_one_turn_is_one_report() -> None:
     outbox, uplink, keeper = Outbox(), Uplink(), Keeper(1, 0, Nobody())
-    outbox.connect(uplink, [])
+    outbox.connect(uplink, [], [])
     for index in range(3):
         outbox.add_keeper_report(keeper, KeeperReport(index + 1, [ended(index)], [], 1))
     outbox.add_returned(Returned(1, 0, 1, 5, 6))
@@ -46,7 +46,7 @@ async def test_what_happens_in_one_turn_is_one_report() -> None:
 async def test_acknowledging_tells_how_far_each_keeper_s_reports_are_safe() -> None:
     outbox, uplink = Outbox(), Uplink()
     one, other = Keeper(1, 0, Nobody()), Keeper(2, 0, Nobody())
-    outbox.connect(uplink, [])
+    outbox.connect(uplink, [], [])
     for seq in (1, 2):
         outbox.add_keeper_report(one, KeeperReport(seq, [ended(seq)], [], 1))
         await asyncio.sleep(0)
@@ -60,7 +60,7 @@ async def test_acknowledging_tells_how_far_each_keeper_s_reports_are_safe() -> N
 
 async def test_the_next_connection_s_inventory_carries_what_was_not_acknowledged() -> None:
     outbox, first, second, keeper = Outbox(), Uplink(), Uplink(), Keeper(1, 0, Nobody())
-    outbox.connect(first, [])
+    outbox.connect(first, [], [])
     outbox.acknowledge(1)
     outbox.add_keeper_report(keeper, KeeperReport(1, [ended(1)], [], 1))
     await asyncio.sleep(0)
@@ -68,7 +68,7 @@ async def test_the_next_connection_s_inventory_carries_what_was_not_acknowledged
     outbox.add_keeper_report(keeper, KeeperReport(2, [ended(2)], [], 1))
     outbox.add_lost(Lost(1, 0, 1, 3, 3, "gone"))
     await asyncio.sleep(0)
-    outbox.connect(second, [])
+    outbox.connect(second, [], [])
     [inventory] = second.messages
     assert isinstance(inventory, Inventory)
     assert ([each.first for each in inventory.ended], len(inventory.lost)) == ([1, 2], 1)

@@ -66,7 +66,8 @@ class Special:
                 raise NotStartable("no host port was free for it on this node")
             for name, port in ports.items():
                 environment[port_variable(name)] = b"%d" % port
-        paths = expand(spec.stdout, work, index), expand(spec.stderr, work, index)
+        names = work.order[JOB_NAME], work.order[GROUP_NAME], work.shown(index), work.attempt
+        paths = expand(spec.stdout, *names), expand(spec.stderr, *names)
         if identity is None:
             return lambda: _spawn(path, work.spec.argv, environment, paths)
         assert folder is not None
@@ -153,15 +154,12 @@ def port_variable(name: str) -> bytes:
     return b"SHUNTER_PORT_" + os.fsencode(name.upper().replace("-", "_"))
 
 
-def expand(pattern: str | None, work: Work, index: int) -> str | None:
+def expand(pattern: str | None, job: str, group: str, index: int, attempt: int) -> str | None:
     """A stream's path: %j is the job's name, %g the group's, %i the index that the task is told, %a the attempt, and %%
     a percent sign."""
     if pattern is None or "%" not in pattern:
         return pattern
-    values = {
-        "j": work.order[JOB_NAME], "g": work.order[GROUP_NAME], "i": str(work.shown(index)), "a": str(work.attempt),
-        "%": "%",
-    }  # fmt: skip
+    values = {"j": job, "g": group, "i": str(index), "a": str(attempt)}
     first, *rest = pattern.split("%")
     # A pattern like "a%%i" splits into "a", "", "i": the empty piece is the first half of a "%%".
     text, pieces = first, iter(rest)

@@ -103,13 +103,14 @@ class Running(Protocol):
         ...
 
     async def remove(self) -> None:
-        """Its result is acknowledged: leave nothing of it behind, without hurry. Never raises; what stays is an orphan
+        """Its result is written down: leave nothing of it behind, without hurry. Never raises; what stays is an orphan
         that a later `find` removes."""
         ...
 
 
 class Runtime(Protocol):
-    """One kind of runtime on one worker."""
+    """One kind of runtime on one worker. If it has an attribute `changed`, that is set to a function that it may call
+    with its attributes when they are others than those that `open` returned."""
 
     async def open(self) -> Mapping[str, str]:
         """Called once, first. Returns the node's attributes that come with it (`runtime.docker`: its version); none
@@ -117,13 +118,13 @@ class Runtime(Protocol):
         ...
 
     async def launch(self, launch: Launch) -> Running:
-        """Start one attempt; returns when it runs. Raises NotStarted. When cancelled (the attempt was stopped first),
-        it leaves nothing running."""
+        """Start one attempt; returns when it runs. Raises NotStarted, or RuntimeGone where nobody answers: the attempt
+        is lost then, not failed. When cancelled (the attempt was stopped first), it leaves nothing running."""
         ...
 
     async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:
         """Called once, after `open`: those of an earlier life's attempts that were started, running or ended.
-        Whatever else of this home there is, is an orphan and is removed."""
+        Whatever else of this home there is, is an orphan and is removed. Raises RuntimeGone: all of them are lost."""
         ...
 
     async def close(self) -> None:

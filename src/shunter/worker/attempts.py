@@ -1,0 +1,271 @@
+"""Attempts that a runtime runs one by one (containers, plugins' executors): accepted once, queued within the width of
+their reservation, started, stopped, returned, lost. The counterpart of `worker.assignments`; used by `worker.worker`.
+
+What has been started is written down in `worker.records`. What only waits is not: the manager orders it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+
+from shunter.log import Log
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Ended, Held, Lost, Order, Orders, Returned, Started, StopRange, TaskStats
+from shunter.worker.assignments import ANY_ATTEMPT, CLUSTER_STOPPED
+from shunter.worker.grants import Grants
+from shunter.worker.outbox import Outbox
+from shunter.worker.protocol import Ending
+from shunter.worker.records import Records
+from shunter.worker.runtimes.port import Attempt, RuntimeGone
+from shunter.worker.runtimes.registry import Runtimes
+from shunter.worker.single import Single, Workshop
+
+log = Log(__name__)
+
+REMOVE_MAX_S = 10.0  # for what has ended to be gone, when the worker leaves
+USAGE_MAX_S = 2.0  # to hear from a runtime what a task uses
+
+
+class Attempts:
+    """Implements `worker.single.SingleOwner`."""
+
+    def __init__(self, outbox: Outbox, grants: Grants, runtimes: Runtimes, workshop: Workshop) -> None:
+        self._outbox = outbox
+        self._grants = grants
+        self._runtimes = runtimes
+        self._workshop = workshop
+        self._records: Records = workshop.records
+        self._live: dict[Attempt, Single] = {}  # waiting, starting or running
+        self._ended: dict[Attempt, Ended] = {}  # not yet acknowledged
+        self._queues: dict[int, deque[Single]] = {}  # by reservation
+        self._widths: dict[int, int] = {}
+        self._closing = False
+        self._changed = asyncio.Event()
+
+    async def start(self) -> None:
+        """Open the runtimes and find what an earlier life had started."""
+        await self._runtimes.open()
+        by_runtime: dict[str, dict[Attempt, Single]] = {name: {} for name, _ in self._runtimes.items()}
+        for record in self._records.load():
+            if record.ended is not None:
+                self._ended[record.attempt] = record.ended
+                self._outbox.add_ended(record.ended)
+            else:
+                single = Single(record.order, record.spec, self, self._workshop)
+                by_runtime.setdefault(record.spec.runtime, {})[record.attempt] = single
+                single.remember(record)
+        for name, singles in by_runtime.items():
+            await self._find(name, singles)
+
+    async def close(self) -> None:
+        """The worker leaves; what runs goes on."""
+        await asyncio.gather(*(single.leave() for single in list(self._live.values())))
+        if self._workshop.lives:
+            await asyncio.wait(self._workshop.lives, timeout=REMOVE_MAX_S)
+        await self._runtimes.close()
+
+    # ---- what the manager says ----
+
+    def accept(self, message: Orders) -> None:
+        """Orders for other runtimes than processes; what is known already is left alone."""
+        if self._closing:
+            return
+        for order in message.orders:
+            self._widths[order.reservation] = order.width
+            for index in range(order.first, order.last + 1):
+                self._accept(one_of(order, index), message.specs[order.spec])
+        self._start_all({order.reservation for order in message.orders})
+
+    def stop(self, wanted: StopRange) -> None:
+        """Return what has not started; end what runs."""
+        newest = wanted.attempt or ANY_ATTEMPT
+        for single in self._overlapping(wanted.job, wanted.group, wanted.first, wanted.last):
+            if single.attempt.number <= newest:
+                self._end(single, Ending(wanted.grace_s, wanted.signal))
+
+    def recall(self, reservation: int) -> None:
+        for single in list(self._queues.get(reservation, ())):
+            self._give_back(single)
+
+    def stop_all(self) -> float:
+        """The cluster stops: end everything, take no more. Returns the longest grace."""
+        self._closing = True
+        for single in list(self._live.values()):
+            self._end(single, Ending(single.spec.stop_grace_s))
+        return max((single.spec.stop_grace_s for single in self._live.values()), default=0.0)
+
+    async def idle(self, timeout_s: float) -> None:
+        """Until nothing is left, or the time has passed."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                while self._live:
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            log.warning("attempts.busy", attempts=len(self._live))
+
+    def acknowledged(self, ended: Iterable[Ended]) -> None:
+        if not self._ended:
+            return
+        for each in ended:
+            attempt = Attempt(each.job, each.group, each.first, each.attempt)
+            if self._ended.pop(attempt, None) is not None:
+                self._records.remove(attempt)
+
+    # ---- what there is ----
+
+    @property
+    def running(self) -> int:
+        return sum(single.is_running for single in self._live.values())
+
+    def held(self) -> list[Held]:
+        """For the inventory: all that has not ended."""
+        return [single.held() for single in self._live.values()]
+
+    def segments(self) -> set[int]:
+        """Log segments in use."""
+        return {single.segment for single in self._live.values()}
+
+    async def usage(self) -> list[TaskStats]:
+        """What each running task uses, as far as its runtime tells in time."""
+        found = await asyncio.gather(*(single.usage(USAGE_MAX_S) for single in list(self._live.values())))
+        return [stats for stats in found if stats is not None]
+
+    # ---- worker.single.SingleOwner ----
+
+    def single_started(self, started: Started) -> None:
+        self._outbox.add_started(started)
+
+    def single_ended(self, single: Single, ended: Ended) -> None:
+        self._leave(single)
+        if self._closing and ended.how == "stopped":
+            self._records.remove(single.attempt)
+            self._tell_lost(single, CLUSTER_STOPPED)
+        else:
+            self._ended[single.attempt] = ended
+            self._outbox.add_ended(ended)
+
+    def single_lost(self, single: Single, reason: str) -> None:
+        self._leave(single)
+        self._records.remove(single.attempt)
+        self._tell_lost(single, reason)
+
+    def single_returned(self, single: Single) -> None:
+        self._leave(single)
+        self._records.remove(single.attempt)
+        self._tell_returned(single)
+
+    # ---- inside ----
+
+    def _accept(self, order: Order, spec: TaskSpec) -> None:
+        attempt = Attempt(order.job, order.group, order.first, order.attempt)
+        for known in (*self._of_task(attempt), *self._ended_of_task(attempt)):
+            if known.number >= attempt.number:
+                return
+        for older in self._overlapping(attempt.job, attempt.group, attempt.index, attempt.index):
+            self._end(older, Ending(0.0))
+        single = self._live[attempt] = Single(order, spec, self, self._workshop)
+        self._queues.setdefault(order.reservation, deque()).append(single)
+
+    def _start_all(self, reservations: Iterable[int]) -> None:
+        for reservation in reservations:
+            queue = self._queues.get(reservation, deque())
+            at_work = sum(
+                single.has_begun and single.order.reservation == reservation for single in self._live.values()
+            )
+            for single in list(queue):
+                if at_work >= self._widths.get(reservation, 1):
+                    break
+                if len(self._of_task(single.attempt)) > 1:
+                    continue  # an older attempt has to end first
+                devices = self._grants.devices.take(single.attempt, single.spec.devices)
+                if devices is None:
+                    break
+                queue.remove(single)
+                at_work += 1
+                single.begin(devices)
+            if not queue:
+                self._queues.pop(reservation, None)
+
+    def _end(self, single: Single, ending: Ending) -> None:
+        if single.has_begun:
+            single.end(ending)
+        else:
+            self._give_back(single)
+
+    def _give_back(self, single: Single) -> None:
+        queue = self._queues[single.order.reservation]
+        queue.remove(single)
+        if not queue:
+            del self._queues[single.order.reservation]
+        del self._live[single.attempt]
+        self._tell_returned(single)
+        self._changed.set()
+
+    def _leave(self, single: Single) -> None:
+        """It uses nothing any longer: others may begin."""
+        attempt = single.attempt
+        del self._live[attempt]
+        self._grants.devices.free(attempt)
+        self._grants.ports.free(attempt.job, attempt.group, attempt.number, (attempt.index,))
+        self._changed.set()
+        self._start_all(list(self._queues))
+
+    async def _find(self, name: str, singles: dict[Attempt, Single]) -> None:
+        launches = {attempt: single.launch for attempt, single in singles.items() if single.launch is not None}
+        try:
+            found = await self._runtimes[name].find(launches)
+        except (LookupError, RuntimeGone) as error:
+            for single in singles.values():
+                self._records.remove(single.attempt)
+                single.let_go()
+                self._tell_lost(single, str(error))
+            return
+        for attempt, single in singles.items():
+            running = found.get(attempt)
+            if running is None:  # it was never started: the manager orders it again
+                self._records.remove(attempt)
+                single.let_go()
+                continue
+            log.info("attempt.found", attempt=attempt, runtime=name)
+            record = single.record
+            self._live[attempt] = single
+            self._widths[single.order.reservation] = single.order.width
+            self._grants.devices.adopt(attempt, record.devices)
+            self._grants.ports.adopt((attempt.job, attempt.group, attempt.index, attempt.number), record.ports)
+            single.go_on(running)
+
+    def _of_task(self, attempt: Attempt) -> list[Attempt]:
+        """All attempts of the same task that live here."""
+        return [each.attempt for each in self._overlapping(attempt.job, attempt.group, attempt.index, attempt.index)]
+
+    def _ended_of_task(self, attempt: Attempt) -> list[Attempt]:
+        task = attempt.job, attempt.group, attempt.index
+        return [each for each in self._ended if (each.job, each.group, each.index) == task]
+
+    def _overlapping(self, job: int, group: int, first: int, last: int) -> list[Single]:
+        return [
+            single
+            for attempt, single in self._live.items()
+            if (attempt.job, attempt.group) == (job, group) and first <= attempt.index <= last
+        ]
+
+    def _tell_lost(self, single: Single, reason: str) -> None:
+        job, group, index, number = single.name
+        self._outbox.add_lost(Lost(job, group, number, index, index, reason))
+
+    def _tell_returned(self, single: Single) -> None:
+        job, group, index, number = single.name
+        self._outbox.add_returned(Returned(job, group, number, index, index))
+
+
+def one_of(order: Order, index: int) -> Order:
+    """The order cut to one of its tasks."""
+    place = index - order.first
+    return Order(
+        order.job, order.group, index, index, order.attempt, order.spec, order.reservation, order.width,
+        order.namespace, order.job_name, order.group_name, order.count,
+        order.shown[place : place + 1], order.entries[place : place + 1],
+    )  # fmt: skip

@@ -1,0 +1,39 @@
+"""The variables that a task is given by the worker. Keepers make the same for their own tasks in `keeping.work`; a test
+compares. Used by `worker.attempts`, and for the commands of health checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Order
+
+
+def task_environment(
+    order: Order, index: int, spec: TaskSpec, node: str, ports: Mapping[str, int], devices: Mapping[str, Sequence[str]]
+) -> dict[str, str]:
+    """All but SHUNTER_PAYLOAD, whose place the runtime knows."""
+    place = index - order.first
+    env = {
+        **spec.env,
+        "SHUNTER_JOB": order.job_name,
+        "SHUNTER_NAMESPACE": order.namespace,
+        "SHUNTER_GROUP": order.group_name,
+        "SHUNTER_TASK_INDEX": str(order.shown[place] if order.shown else index),
+        "SHUNTER_TASK_COUNT": str(order.count),
+        "SHUNTER_ATTEMPT": str(order.attempt),
+        "SHUNTER_NODE": node,
+    }
+    if order.entries:
+        env["SHUNTER_ENTRY"] = order.entries[place]
+    for name, port in ports.items():
+        env[f"SHUNTER_PORT_{_upper(name)}"] = str(port)
+    for kind, ids in devices.items():
+        env[f"SHUNTER_DEVICES_{_upper(kind)}"] = ",".join(ids)
+        if kind == "gpu":
+            env["CUDA_VISIBLE_DEVICES"] = ",".join(ids)
+    return env
+
+
+def _upper(name: str) -> str:
+    return name.upper().replace("-", "_")

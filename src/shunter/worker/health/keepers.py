@@ -1,0 +1,61 @@
+"""Looks after the tasks of keepers: what a check sees of such a task, and how it is ended when it is not well. Used by
+`worker.assignments`."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Order
+from shunter.worker.environment import task_environment
+from shunter.worker.health.monitor import Monitor
+from shunter.worker.health.processes import Commands, ProcessTarget
+from shunter.worker.house import PASSED_ON
+from shunter.worker.keepers import Keeper
+from shunter.worker.keeping.special import user_folder
+from shunter.worker.protocol import Ending, KeeperStarted
+from shunter.worker.settings import WorkerSettings
+
+UNHEALTHY = "unhealthy"
+
+
+class KeeperHealth:
+    def __init__(self, settings: WorkerSettings, monitor: Monitor) -> None:
+        self._settings = settings
+        self._monitor = monitor
+        self._commands = Commands()
+        self._inherited = {key: os.environ[key] for key in PASSED_ON if key in os.environ}
+
+    def watch(self, keeper: Keeper, running: KeeperStarted, order: Order, spec: TaskSpec) -> None:
+        """Look after the task that a keeper runs, if its spec has checks."""
+        if not spec.health:
+            return
+        name = running.job, running.group, running.index, running.attempt
+        fail = partial(_end_unhealthy, keeper, running, spec.stop_grace_s)
+        self._monitor.watch(name, spec.health, self._target(keeper, running, order, spec), running.started_ms, fail)
+
+    def forget_run(self, job: int, group: int, attempt: int, first: int, count: int) -> None:
+        self._monitor.forget_run(job, group, attempt, first, count)
+
+    def close(self) -> None:
+        self._commands.close()
+
+    def _target(self, keeper: Keeper, running: KeeperStarted, order: Order, spec: TaskSpec) -> ProcessTarget:
+        home = self._settings.home
+        scratch = home / "work" / str(keeper.number) if spec.user is None else user_folder(str(home), keeper.number)
+        env = task_environment(order, running.index, spec, self._settings.name, running.ports, keeper.devices)
+        lane = {"SHUNTER_LANE": f"{home}:{keeper.number}"}  # what is left of a check goes with the lane
+        return ProcessTarget(
+            ports=spec.ports,
+            granted=running.ports,
+            env={**self._inherited, **env, **lane},
+            folder=spec.dir or f"{scratch}/scratch",
+            user=spec.user,
+            commands=self._commands,
+        )
+
+
+def _end_unhealthy(keeper: Keeper, running: KeeperStarted, grace_s: float, detail: str) -> None:
+    place = running.job, running.group, running.index, running.index
+    keeper.stop(place, running.attempt, Ending(grace_s, how=UNHEALTHY, detail=detail))

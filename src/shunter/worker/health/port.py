@@ -1,0 +1,30 @@
+"""What a health check is, and what it can ask of the task that it looks at. A plugin offers a `Check` by an entry point
+of the group `shunter.health_checks`, under the name that manifests use as the kind."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from shunter.model.jobs import HealthCheck
+
+
+class Unwell(Exception):
+    """The task is not well; the message says in a few words what was seen."""
+
+
+class Target(Protocol):
+    """A running task, as a check sees it. `worker.runtimes.port.Running` is one."""
+
+    def address(self, port: str) -> tuple[str, int]:
+        """Where the worker reaches a port of the task, by the port's name or number. Raises LookupError."""
+        ...
+
+    async def execute(self, command: Sequence[str], timeout_s: float) -> tuple[int, str]:
+        """Run a command where it sees what the task sees; its exit code and the end of its output. Raises TimeoutError
+        or OSError."""
+        ...
+
+
+# Returns when the task is well. Raises Unwell, or OSError, LookupError and TimeoutError, which mean the same.
+Check = Callable[[HealthCheck, Target], Awaitable[None]]

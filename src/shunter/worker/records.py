@@ -1,0 +1,75 @@
+"""What a worker remembers of attempts that no keeper runs: one file each in `HOME/attempts`, from before the start
+until the result is acknowledged. Used by `worker.attempts`; the next life of the worker reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from shunter.log import Log
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Ended, Order
+from shunter.worker.runtimes.port import Attempt
+
+log = Log(__name__)
+
+
+class Record(msgspec.Struct, omit_defaults=True):
+    """`order` is cut to the one task."""
+
+    order: Order
+    spec: TaskSpec
+    ports: dict[str, int] = {}
+    devices: dict[str, list[str]] = {}
+    segment: int = 0
+    how: str = ""  # why it is being ended, once it is
+    detail: str = ""
+    ended: Ended | None = None  # its result, once there is one
+
+    @property
+    def attempt(self) -> Attempt:
+        return Attempt(self.order.job, self.order.group, self.order.first, self.order.attempt)
+
+
+class Records:
+    """Files are replaced whole, so that a worker that is killed leaves the old one or the new one."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "attempts"
+
+    def load(self) -> list[Record]:
+        """Of all attempts that an earlier life had. A file that cannot be read is told and left out."""
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = []
+        for path in sorted(self._folder.glob("*.json")):
+            try:
+                found.append(msgspec.json.decode(path.read_bytes(), type=Record))
+            except (OSError, msgspec.MsgspecError) as error:
+                log.error("record.unreadable", path=path, error=error)
+        return found
+
+    def write(self, record: Record) -> None:
+        """Raises OSError."""
+        path = self._path(record.attempt, "json")
+        fresh = path.with_suffix(".new")
+        fresh.write_bytes(msgspec.json.encode(record))
+        fresh.rename(path)
+
+    def write_payload(self, record: Record) -> Path | None:
+        """The file of its payload, if it has one. Raises OSError."""
+        if not record.spec.payload:
+            return None
+        path = self._path(record.attempt, "payload")
+        path.write_bytes(record.spec.payload)
+        return path
+
+    def payload(self, record: Record) -> Path | None:
+        return self._path(record.attempt, "payload") if record.spec.payload else None
+
+    def remove(self, attempt: Attempt) -> None:
+        for suffix in ("payload", "json"):
+            self._path(attempt, suffix).unlink(missing_ok=True)
+
+    def _path(self, attempt: Attempt, suffix: str) -> Path:
+        return self._folder / f"{attempt.job}-{attempt.group}-{attempt.index}-{attempt.number}.{suffix}"

@@ -1,0 +1,80 @@
+"""The runtimes of this worker by name: the built-in ones and those that plugins bring. Used by `worker.attempts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from shunter.log import Log
+from shunter.plugins import RUNTIMES, find_plugins
+from shunter.worker.runtimes.port import Runtime, RuntimeFactory
+from shunter.worker.settings import WorkerSettings
+
+log = Log(__name__)
+
+PROCESS = "process"  # which keepers run
+
+
+class Runtimes:
+    """`changed` is called when the node's attributes that come with them have."""
+
+    def __init__(self, settings: WorkerSettings, changed: Callable[[], None]) -> None:
+        self._settings = settings
+        self._changed = changed
+        self._runtimes: dict[str, Runtime] = {}
+        self._attributes: dict[str, Mapping[str, str]] = {}
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        return {key: value for each in self._attributes.values() for key, value in each.items()}
+
+    async def open(self) -> None:
+        """Make and open all. One that cannot be opened is told, and keeps no other from working."""
+        for name, factory in self._factories().items():
+            try:
+                runtime = factory(self._settings)
+                self._attributes[name] = await runtime.open()
+            except Exception as error:  # whatever a stranger's runtime does
+                log.error("runtime.not_opened", runtime=name, error=repr(error))
+                continue
+            self._runtimes[name] = runtime
+            if hasattr(runtime, "changed"):
+                runtime.changed = self._note_change(name)
+
+    def __getitem__(self, name: str) -> Runtime:
+        """Raises LookupError."""
+        runtime = self._runtimes.get(name)
+        if runtime is None:
+            known = ", ".join(sorted({PROCESS, *self._runtimes}))
+            raise LookupError(f"runtime {name}: this node has no such runtime, only {known}")
+        return runtime
+
+    def items(self) -> list[tuple[str, Runtime]]:
+        return list(self._runtimes.items())
+
+    async def close(self) -> None:
+        for name, runtime in self._runtimes.items():
+            try:
+                await runtime.close()
+            except Exception as error:
+                log.error("runtime.not_closed", runtime=name, error=repr(error))
+
+    def _factories(self) -> dict[str, RuntimeFactory]:
+        from shunter.worker.runtimes.docker import DockerRuntime
+
+        factories: dict[str, RuntimeFactory] = {"docker": DockerRuntime}
+        for plugin in find_plugins(RUNTIMES):
+            if plugin.error or plugin.name == PROCESS:
+                log.error(
+                    "plugin.broken", group=plugin.group, name=plugin.name, error=plugin.error or "a built-in name"
+                )
+            else:
+                factories.setdefault(plugin.name, plugin.target)
+        return factories
+
+    def _note_change(self, name: str) -> Callable[[Mapping[str, str]], None]:
+        def changed(attributes: Mapping[str, str]) -> None:
+            if attributes != self._attributes.get(name):
+                self._attributes[name] = attributes
+                self._changed()
+
+        return changed

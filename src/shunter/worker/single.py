@@ -1,0 +1,331 @@
+"""The life of one attempt in a runtime, from its turn to its result: written down before it starts, limited in time,
+looked after, stopped by signal, grace and kill. Used by `worker.attempts`."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from shunter.log import Log
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Ended, Held, Order, Started, TaskStats
+from shunter.ports.clock import Clock
+from shunter.worker.environment import task_environment
+from shunter.worker.grants import Grants, NoPortFree, TaskName
+from shunter.worker.health.keepers import UNHEALTHY
+from shunter.worker.health.monitor import Monitor
+from shunter.worker.keeping.special import expand
+from shunter.worker.protocol import Ending
+from shunter.worker.records import Record, Records
+from shunter.worker.runtimes.port import EXIT_NOT_STARTED, Attempt, Launch, NotStarted, Outcome, Running, RuntimeGone
+from shunter.worker.runtimes.registry import Runtimes
+from shunter.worker.settings import WorkerSettings
+from shunter.worker.task_log import RECORD, TaskLog
+
+log = Log(__name__)
+
+KILL_EVERY_S = 1.0  # until it is gone
+
+
+class SingleOwner(Protocol):
+    """Who is told what becomes of an attempt. After any but the first, it is over."""
+
+    def single_started(self, started: Started) -> None: ...
+
+    def single_ended(self, single: Single, ended: Ended) -> None: ...
+
+    def single_lost(self, single: Single, reason: str) -> None: ...
+
+    def single_returned(self, single: Single) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """What every attempt needs of its worker."""
+
+    settings: WorkerSettings
+    clock: Clock
+    grants: Grants
+    monitor: Monitor
+    runtimes: Runtimes
+    records: Records
+    lives: set[asyncio.Task[None]] = field(default_factory=set)  # of all attempts, until nothing of them is left
+
+
+class Single:
+    def __init__(self, order: Order, spec: TaskSpec, owner: SingleOwner, workshop: Workshop) -> None:
+        self.order = order  # cut to the one task
+        self.spec = spec
+        self.attempt = Attempt(order.job, order.group, order.first, order.attempt)
+        self.record = Record(order, spec)
+        self.launch: Launch | None = None
+        self._owner = owner
+        self._workshop = workshop
+        self._running: Running | None = None
+        self._life: asyncio.Task[None] | None = None
+        self._launching: asyncio.Task[Running] | None = None
+        self._ending: Ending | None = None
+        self._killing: asyncio.Task[None] | None = None
+        self._kill_at = 0.0
+        self._is_over = False
+        self._timeout: asyncio.TimerHandle | None = None
+
+    @property
+    def name(self) -> TaskName:
+        return self.attempt.job, self.attempt.group, self.attempt.index, self.attempt.number
+
+    @property
+    def has_begun(self) -> bool:
+        return self._life is not None
+
+    @property
+    def is_running(self) -> bool:
+        return self._running is not None
+
+    @property
+    def segment(self) -> int:
+        return self.record.segment
+
+    def begin(self, devices: dict[str, list[str]]) -> None:
+        """It is its turn."""
+        self.record.devices = devices
+        self._live(self._start())
+
+    def remember(self, record: Record) -> None:
+        """An earlier life had this one; its log goes on where it stopped."""
+        self.record = record
+        try:
+            task_log = TaskLog.reopen(self._logs, record.segment, self.name, self.spec.log_max_bytes, self._paths())
+        except OSError as error:
+            log.warning("log.not_resumed", attempt=self.attempt, error=error)
+            task_log = TaskLog.create(self._logs, self.name, self.spec.log_max_bytes, self._paths())
+            record.segment = task_log.segment
+        self.launch = self._make_launch(task_log)
+
+    def go_on(self, running: Running) -> None:
+        """An earlier life started it, and here it is."""
+        if self.record.how:
+            self._ending = Ending(0.0, how=self.record.how, detail=self.record.detail)
+        self._running = running
+        self._live(self._see_through(running))
+
+    def end(self, ending: Ending) -> None:
+        """Ask it to end; after the grace it is killed. Asking again can only shorten the grace."""
+        if self._running is None:
+            self._ending = self._ending or ending
+            if self._launching is not None:
+                self._launching.cancel()
+            return
+        self._workshop.monitor.forget(self.name)
+        kill_at = self._workshop.clock.now() + ending.grace_s
+        if self._killing is not None:
+            if kill_at >= self._kill_at:
+                return
+            self._killing.cancel()
+            ending = Ending(ending.grace_s, 0, self.record.how, self.record.detail)
+            first_signal = 0
+        else:
+            first_signal = ending.signal or signal.SIGTERM
+        self._ending, self._kill_at = ending, kill_at
+        self.record.how, self.record.detail = ending.how, ending.detail
+        self._write()
+        self._killing = asyncio.get_running_loop().create_task(self._kill(self._running, ending.grace_s, first_signal))
+
+    async def leave(self) -> None:
+        """The worker goes; the task stays. One that is only starting is ended: the manager orders it again."""
+        for each in (self._killing, self._life, self._launching):
+            if each is not None:
+                each.cancel()
+                await asyncio.gather(each, return_exceptions=True)
+        self.let_go()
+
+    def let_go(self) -> None:
+        if self._timeout is not None:
+            self._timeout.cancel()
+        if self.launch is not None:
+            self.launch.log.close()
+            self.launch = None
+
+    def held(self) -> Held:
+        job, group, index, number = self.name
+        if self._running is None:
+            return Held(job, group, number, index, index, False)
+        place = self._running.started_ms, self.record.segment, RECORD
+        return Held(job, group, number, index, index, True, *place, self.record.ports)
+
+    async def usage(self, timeout_s: float) -> TaskStats | None:
+        if self._running is None:
+            return None
+        try:
+            async with asyncio.timeout(timeout_s):
+                usage = await self._running.usage()
+        except (TimeoutError, RuntimeGone, OSError):
+            return None
+        return None if usage is None else TaskStats(*self.name, usage.cpu_s, usage.memory_bytes, usage.processes)
+
+    # ---- its life ----
+
+    def _live(self, life: Coroutine[None, None, None]) -> None:
+        self._life = asyncio.get_running_loop().create_task(life)
+        self._workshop.lives.add(self._life)
+        self._life.add_done_callback(self._workshop.lives.discard)
+
+    async def _start(self) -> None:
+        try:
+            if self._ending is None:
+                self._launching = self._launch()
+                self._running = await asyncio.shield(self._launching)
+        except (NotStarted, NoPortFree, LookupError) as error:
+            code = error.exit_code if isinstance(error, NotStarted) else EXIT_NOT_STARTED
+            self._finish(Outcome(code, self._now_ms(), "error", str(error)), self._now_ms())
+        except OSError as error:
+            self._finish(Outcome(EXIT_NOT_STARTED, self._now_ms(), "error", str(error)), self._now_ms())
+        except RuntimeGone as gone:
+            self._lose(str(gone))
+        except asyncio.CancelledError:
+            if self._launching is None or not self._launching.cancelled():
+                raise  # the worker leaves
+        except Exception as error:  # whatever a stranger's runtime does
+            log.exception("attempt.not_started", attempt=self.attempt)
+            detail = f"runtime {self.spec.runtime}: {type(error).__name__}: {error}"
+            self._finish(Outcome(EXIT_NOT_STARTED, self._now_ms(), "error", detail), self._now_ms())
+        if self._running is not None:
+            job, group, index, number = self.name
+            place = self._running.started_ms, self.record.segment, RECORD
+            self._owner.single_started(Started(job, group, number, index, *place, self.record.ports))
+            await self._see_through(self._running)
+        elif not self._is_over:
+            self._is_over = True
+            self.let_go()
+            self._owner.single_returned(self)
+
+    def _launch(self) -> asyncio.Task[Running]:
+        """Write down what is about to start, then start it."""
+        runtime = self._workshop.runtimes[self.spec.runtime]
+        if self.spec.ports:
+            self.record.ports = self._workshop.grants.ports.take(self.name, self.spec.ports)
+        task_log = TaskLog.create(self._logs, self.name, self.spec.log_max_bytes, self._paths())
+        self.record.segment = task_log.segment
+        self.launch = self._make_launch(task_log)
+        self._workshop.records.write_payload(self.record)
+        self._workshop.records.write(self.record)
+        return asyncio.ensure_future(runtime.launch(self.launch))
+
+    async def _see_through(self, running: Running) -> None:
+        if self._ending is None:
+            self._look_after(running)
+        else:  # it was to be ended while it started, or in an earlier life
+            ending, self._ending = self._ending, None
+            self.end(ending)
+        try:
+            outcome = await running.ended()
+        except RuntimeGone as gone:
+            self._lose(str(gone))
+            return
+        except Exception as error:  # whatever a stranger's runtime does
+            log.exception("attempt.unseen", attempt=self.attempt)
+            self._lose(f"runtime {self.spec.runtime}: {type(error).__name__}: {error}")
+            return
+        self._finish(outcome, running.started_ms)
+        await running.remove()
+
+    def _look_after(self, running: Running) -> None:
+        limit_s = self.spec.run_timeout_s
+        if limit_s:
+            left_s = max(0.0, running.started_ms / 1000 + limit_s - self._workshop.clock.now())
+            late = Ending(self.spec.stop_grace_s, how="timeout", detail=f"ran longer than {limit_s:g} s")
+            self._timeout = asyncio.get_running_loop().call_later(left_s, self.end, late)
+        self._workshop.monitor.watch(self.name, self.spec.health, running, running.started_ms, self._fail)
+
+    def _fail(self, detail: str) -> None:
+        self.end(Ending(self.spec.stop_grace_s, how=UNHEALTHY, detail=detail))
+
+    async def _kill(self, running: Running, grace_s: float, first_signal: int) -> None:
+        if first_signal and grace_s > 0:
+            await self._signal(running, first_signal)
+        await self._workshop.clock.sleep(grace_s)
+        while True:
+            await self._signal(running, signal.SIGKILL)
+            await self._workshop.clock.sleep(KILL_EVERY_S)
+
+    async def _signal(self, running: Running, number: int) -> None:
+        try:
+            await running.signal(number)
+        except Exception as error:  # the next one may arrive
+            log.warning("attempt.not_signalled", attempt=self.attempt, signal=number, error=repr(error))
+
+    def _finish(self, outcome: Outcome, started_ms: int) -> None:
+        job, group, index, number = self.name
+        how, detail = outcome.how, outcome.detail
+        if not how and self._ending is not None:
+            how, detail = self._ending.how, self._ending.detail
+        if self.launch is not None:
+            self.launch.log.end()
+            detail = detail or self.launch.log.trouble
+            self.launch = None
+        ended = Ended(
+            job, group, number, index, [outcome.exit_code] if outcome.exit_code else [], [started_ms],
+            [max(started_ms, outcome.ended_ms)], self.record.segment, RECORD, how, detail,
+        )  # fmt: skip
+        self._is_over = True
+        self.record.ended = ended
+        self._write()
+        self._stop_looking()
+        self._owner.single_ended(self, ended)
+
+    def _lose(self, reason: str) -> None:
+        self._is_over = True
+        self._stop_looking()
+        if self.launch is not None:
+            self.launch.log.end()
+            self.launch = None
+        self._owner.single_lost(self, reason)
+
+    def _stop_looking(self) -> None:
+        self._workshop.monitor.forget(self.name)
+        for each in (self._timeout, self._killing):
+            if each is not None:
+                each.cancel()
+
+    def _write(self) -> None:
+        try:
+            self._workshop.records.write(self.record)
+        except OSError as error:  # the result is still reported; only a restart would not know it
+            log.error("record.not_written", attempt=self.attempt, error=error)
+
+    # ---- what it is given ----
+
+    def _make_launch(self, task_log: TaskLog) -> Launch:
+        record = self.record
+        node = self._workshop.settings.name
+        return Launch(
+            attempt=self.attempt,
+            order=self.order,
+            spec=self.spec,
+            env=task_environment(self.order, self.order.first, self.spec, node, record.ports, record.devices),
+            log=task_log,
+            ports=record.ports,
+            devices=record.devices,
+            payload=self._workshop.records.payload(record),
+        )
+
+    def _paths(self) -> tuple[str | None, str | None]:
+        """The files that its streams go to. Raises NotStarted: without a folder of its own, no path can be relative."""
+        order = self.order
+        names = order.job_name, order.group_name, order.shown[0] if order.shown else order.first, order.attempt
+        paths = expand(self.spec.stdout, *names), expand(self.spec.stderr, *names)
+        for name, path in zip(("stdout", "stderr"), paths, strict=True):
+            if path is not None and not path.startswith("/"):
+                raise NotStarted(f"{name}: {path} is relative; with runtime {self.spec.runtime} write an absolute path")
+        return paths
+
+    @property
+    def _logs(self) -> Path:
+        return self._workshop.settings.home / "logs"
+
+    def _now_ms(self) -> int:
+        return int(self._workshop.clock.now() * 1000)
