@@ -10,11 +10,11 @@ from typing import NoReturn
 
 from shunter.model.errors import Invalid, Problem
 from shunter.model.jobs import COUNT_MAX
-from shunter.model.name_fields import NAME_PATTERN
+from shunter.model.name_fields import RUN_PATTERN
 from shunter.model.problems import shown
 from shunter.ports.gateway import EventPosition, JobReference, TaskReference
 
-JOB_PATTERN = NAME_PATTERN.removesuffix("$") + r"(@[1-9][0-9]{0,8})?$|^id:[1-9][0-9]{0,17}$"
+JOB_PATTERN = RUN_PATTERN + r"|^id:[1-9][0-9]{0,17}$"
 EVENT_PATTERN = r"^[0-9]{1,18}(-[0-9]{1,9})?$"
 
 _JOB = re.compile(JOB_PATTERN)

@@ -34,20 +34,17 @@ class GroupCheck:
     def __init__(self, group: Group, job_type: str, expressions: Expressions, problems: Problems) -> None:
         self._group, self._values, self._type = group, group.values, job_type
         self._expressions, self._problems = expressions, problems
-        self._seen = {(problem.field, problem.message) for problem in problems.found}
 
     def run(self) -> None:
+        """Most jobs say little: what is not given needs no check."""
         self._check_command()
-        self._check_container()
-        self._check_ports()
-        self._check_health()
-        self._check_count()
-        self._check_restart()
-        self._check_logs()
-        self._check_expressions()
+        given = self._group.given
+        for names, check in _CHECKS:
+            if not names.isdisjoint(given):
+                check(self)
 
     def _note(self, path: str, message: str, *, value: object = UNSAID, fix: str | None = None) -> None:
-        if (path, message) not in self._seen:
+        if not any((each.field, each.message) == (path, message) for each in self._problems.found):
             self._problems.add(path, message, value=value, fix=fix)
 
     def _check_command(self) -> None:
@@ -164,3 +161,14 @@ class GroupCheck:
             check(text)
         except (ValueError, Rejected) as error:
             self._note(path, str(error), value=text)
+
+
+_CHECKS: tuple[tuple[frozenset[str], Callable[[GroupCheck], None]], ...] = (
+    (frozenset({"image", "runtime", *CONTAINER_FIELDS}), GroupCheck._check_container),
+    (frozenset({"ports"}), GroupCheck._check_ports),
+    (frozenset({"health"}), GroupCheck._check_health),
+    (frozenset({"count", "array", "entries", "gang"}), GroupCheck._check_count),
+    (frozenset({"restart"}), GroupCheck._check_restart),
+    (frozenset({"stdout", "stderr"}), GroupCheck._check_logs),
+    (frozenset({"constraints", "affinity"}), GroupCheck._check_expressions),
+)

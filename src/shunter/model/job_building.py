@@ -9,6 +9,7 @@ from shunter.model.job_groups import Group, count_tasks
 from shunter.model.jobs import (
     BATCH,
     LASTING,
+    PLAIN,
     PORT_PREFIX,
     SYSTEM,
     Affinity,
@@ -31,13 +32,18 @@ from shunter.model.jobs import (
 )
 from shunter.model.placing_fields import RESTART, UNLIMITED, UPDATE
 from shunter.model.resources import CPU, DISK, MEMORY, STANDARD
+from shunter.model.timing_fields import TIMING_FIELDS
 
 CPU_DEFAULT_MILLI = 1000
 RESTARTS_DEFAULT = Restart().max
 
+_RESTART_NEVER, _RESTART_LASTING = Restart(), Restart(policy="always")
+
 _DEFAULTS = {name: field.default for name, field in SPEC.fields.items()}
 _RESTART_DEFAULTS = {name: field.default for name, field in RESTART.fields.items()}
 _UPDATE_DEFAULTS = {name: field.default for name, field in UPDATE.fields.items()}
+_OF_OPTIONS = frozenset({"queue", "timeout", "failures_max", "gang", "hold", *TIMING_FIELDS})
+_NO_UPDATE = Update()
 
 
 def build_job(metadata: dict[str, Any], spec: dict[str, Any], groups: list[Group], namespace: str) -> JobSpec:
@@ -50,11 +56,11 @@ def build_job(metadata: dict[str, Any], spec: dict[str, Any], groups: list[Group
         type=job_type,
         priority=values["priority"],
         labels=metadata["labels"],
-        options=_build_options(values, is_gang=values["gang"] and len(groups) > 1),
+        options=PLAIN if _OF_OPTIONS.isdisjoint(spec) else _build_options(values, values["gang"] and len(groups) > 1),
     )
 
 
-def _build_options(values: dict[str, Any], *, is_gang: bool) -> JobOptions:
+def _build_options(values: dict[str, Any], is_gang: bool) -> JobOptions:
     schedule, parameters = values["schedule"], values["parameters"]
     return JobOptions(
         after=tuple(After(edge["job"], edge["when"], edge["otherwise"]) for edge in values["after"]),
@@ -166,6 +172,8 @@ def _build_health(check: dict[str, Any], ports: tuple[Port, ...]) -> HealthCheck
 
 def _build_restart(given: dict[str, Any], job_type: str) -> Restart:
     """What lasts is restarted always, though not for ever: an attempt that ran long enough starts the count anew."""
+    if not given:
+        return _RESTART_LASTING if job_type in LASTING else _RESTART_NEVER
     values = _RESTART_DEFAULTS | given
     policy = values["policy"] or ("always" if job_type in LASTING else "never")
     most = values["max"]
@@ -191,8 +199,11 @@ def _build_affinity(values: dict[str, Any]) -> Affinity:
 
 def _build_update(given: dict[str, Any], job_type: str, ports: tuple[Port, ...]) -> Update:
     """On each node just one task can have the port: there the old one must go before the new one comes."""
+    has_fixed_port = job_type == SYSTEM and any(port.host_port for port in ports)
+    if not given and not has_fixed_port:
+        return _NO_UPDATE
     values = _UPDATE_DEFAULTS | given
-    if job_type == SYSTEM and any(port.host_port for port in ports):
+    if has_fixed_port:
         values["unavailable_max"] = values["unavailable_max"] or 1
     return Update(
         parallel=values["parallel"],

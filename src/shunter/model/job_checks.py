@@ -13,7 +13,7 @@ from shunter.model.job_fields import ONLY_FOR
 from shunter.model.job_groups import Group, count_tasks
 from shunter.model.jobs import BATCH, COUNT_MAX, LASTING
 from shunter.model.problems import Problems, nearest
-from shunter.model.timing_fields import Moment
+from shunter.model.timing_fields import TIMING_FIELDS, Moment
 
 
 def check_job(spec: dict[str, Any], groups: list[Group], path: str, problems: Problems) -> None:
@@ -23,19 +23,14 @@ def check_job(spec: dict[str, Any], groups: list[Group], path: str, problems: Pr
         if group.path != path:
             _check_type(job_type, group.own, group.path, problems)
     _check_lasting(job_type, spec, path, problems)
-    _check_names(groups, problems)
-    _check_times(spec, path, problems)
-    _check_parameters(spec.get("parameters"), f"{path}.parameters", problems)
-    for number, name in _repeated(edge["job"] for edge in spec.get("after", ())):
-        problems.add(f"{path}.after[{number}]", "names a job that is named before", value=name, fix="remove it")
-    count = sum(count_tasks(group, job_type) for group in groups)
-    if count > COUNT_MAX:
-        problems.add(f"{path}.groups", f"must have at most {COUNT_MAX:,} tasks together", value=count)
-    if spec.get("gang"):
-        for group in groups:
-            if "gang" in group.own and not group.values["gang"]:
-                fix = "leave it out, or set gang for some groups rather than for the job"
-                problems.add(group.at("gang"), "must not be false where the whole job is a gang", fix=fix)
+    if "groups" in spec:
+        _check_names(groups, problems)
+        _check_together(spec, groups, path, problems)
+    if not TIMING_FIELDS.keys().isdisjoint(spec):
+        _check_times(spec, path, problems)
+        _check_parameters(spec.get("parameters"), f"{path}.parameters", problems)
+        for number, name in _repeated(edge["job"] for edge in spec.get("after", ())):
+            problems.add(f"{path}.after[{number}]", "names a job that is named before", value=name, fix="remove it")
 
 
 def _check_type(job_type: str, given: Iterable[str], path: str, problems: Problems) -> None:
@@ -71,6 +66,17 @@ def _check_names(groups: list[Group], problems: Problems) -> None:
         path = next(group.path for group in groups if group.name == cycle[0])
         fix = "remove one of these edges"
         problems.add(f"{path}.after", f"groups wait for one another: {show_cycle(cycle)}", fix=fix)
+
+
+def _check_together(spec: dict[str, Any], groups: list[Group], path: str, problems: Problems) -> None:
+    count = sum(count_tasks(group, spec.get("type", BATCH)) for group in groups)
+    if count > COUNT_MAX:
+        problems.add(f"{path}.groups", f"must have at most {COUNT_MAX:,} tasks together", value=count)
+    if spec.get("gang"):
+        for group in groups:
+            if "gang" in group.own and not group.values["gang"]:
+                fix = "leave it out, or set gang for some groups rather than for the job"
+                problems.add(group.at("gang"), "must not be false where the whole job is a gang", fix=fix)
 
 
 def _check_times(spec: dict[str, Any], path: str, problems: Problems) -> None:
