@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shunter.planning.backfill import Promise, Reservation, hold, reserve
 from shunter.planning.claims import Patience
-from shunter.planning.gangs import Item
+from shunter.planning.gangs import Item, place_gang
 from shunter.planning.occupancy import read_occupancy
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.scores import SCORES
@@ -403,7 +403,11 @@ def random_story(rng: random.Random, stages: Stages) -> tuple[Story, int]:
     largest = int(story.yard.cluster.nodes.capacity[:, 0].max())
     gang = story.yard.make_class("gang", cpu=rng.randrange(1, largest + 1), rules=Rules(0, gang=7))
     count = sum(int(cpu) // gang.needs["cpu"] for cpu in story.yard.cluster.nodes.capacity[:, 0])
-    story.queue(gang, rng.randrange(1, count + 1), estimate_s=3)
+    members = [story.queue(gang, rng.randrange(1, count + 1), estimate_s=3)]
+    small = Queued(story.yard.make_class("gang", cpu=1, rules=Rules(0, gang=7)), 1, 0, estimate_s=3)
+    empty = yard_of(*story.yard.cluster.nodes.capacity[1 : story.yard.cluster.nodes.count, 0].tolist())
+    if rng.random() < 0.5 and place_gang([*members, small], empty.site(score=stages.score)):
+        story.queue(small.task_class, 1, estimate_s=3)
     return story, gang.id
 
 
