@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path
 
 import pytest
 
+from shunter.adapters.system.clock import SystemClock
 from shunter.model.messages import (
     Ack,
     Heartbeat,
@@ -152,6 +154,28 @@ async def test_heartbeats_come_at_the_interval_that_the_manager_sets(tmp_path: P
         stage.worker.received(SetHeartbeat(0.02))
         found = await stage.until(lambda: samples() if len(samples()) >= 5 else None)
         assert found[-1].at_ms - found[1].at_ms >= 50
+
+
+async def test_a_new_interval_begins_at_a_point_chosen_by_chance(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    wait = SystemClock.wait
+
+    async def noted(clock: SystemClock, event: asyncio.Event, timeout_s: float | None) -> bool:
+        waits.append(timeout_s or 0.0)
+        return await wait(clock, event, timeout_s)
+
+    async with staged(tmp_path) as stage:
+        await stage.until(lambda: any(isinstance(message, Heartbeat) for message in stage.messages))
+        monkeypatch.setattr(SystemClock, "wait", noted)
+        for known in range(30):
+            stage.worker.received(SetHeartbeat(1000.0))
+            while len(waits) == known:
+                await asyncio.sleep(0)
+        assert all(0.0 <= each <= 1000.0 for each in waits)
+        assert len(set(waits)) == 30
+        assert min(waits) < 500.0 < max(waits)  # but for a chance of one in a billion
 
 
 async def test_orders_of_several_jobs_in_one_message_all_run(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ the tasks and their results, and the next life of the worker finds them again.
 from __future__ import annotations
 
 import asyncio
+import random
 import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -74,6 +75,7 @@ class Worker:
         self._uplink: Uplink | None = None
         self._epoch = 0
         self._heartbeat_s = 0.0
+        self._next_beat_s: float | None = None  # before a manager has said how often: never
         self._heartbeat_changed = asyncio.Event()
         self._background: set[asyncio.Task[None]] = set()
         self.finished = asyncio.Event()
@@ -122,7 +124,7 @@ class Worker:
         log.info("manager.connected", node=message.node, epoch=message.epoch)
         held = self._assignments.held() + self._attempts.held()
         self._outbox.connect(self._uplink, held, self._monitor.opinions())
-        self._set_heartbeat(message.heartbeat_s)
+        self._set_heartbeat(message.heartbeat_s, first_in_s=0.0)
 
     def _on_refused(self, message: Refused) -> None:
         log.error("manager.refused", code=message.code, reason=message.reason)
@@ -156,7 +158,8 @@ class Worker:
         self._attempts.acknowledged(done.ended)
 
     def _on_set_heartbeat(self, message: SetHeartbeat) -> None:
-        self._set_heartbeat(message.heartbeat_s)
+        # By chance, so that thousands that hear of it at once do not answer at once.
+        self._set_heartbeat(message.heartbeat_s, first_in_s=random.uniform(0.0, message.heartbeat_s))
 
     def _on_read_log(self, message: ReadLog) -> None:
         self._send(read_log(self._settings.home / "logs", message))
@@ -259,15 +262,18 @@ class Worker:
         running = sum(keeper.held > 0 for keeper in keepers) + self._attempts.running
         return self._sampler.sample(int(self._clock.now() * 1000), running, len(keepers))
 
-    def _set_heartbeat(self, heartbeat_s: float) -> None:
+    def _set_heartbeat(self, heartbeat_s: float, first_in_s: float) -> None:
         self._heartbeat_s = heartbeat_s
+        self._next_beat_s = first_in_s
         self._heartbeat_changed.set()
 
     async def _beat(self) -> None:
-        """A heartbeat at once when the interval is set, then at every interval."""
+        """One heartbeat an interval; when the first is due, who sets the interval says."""
         while True:
             self._heartbeat_changed.clear()
-            await self._clock.wait(self._heartbeat_changed, self._heartbeat_s or None)
+            if await self._clock.wait(self._heartbeat_changed, self._next_beat_s):
+                continue
+            self._next_beat_s = self._heartbeat_s
             try:
                 self._send(Heartbeat(self._sample()))
             except OSError as error:  # a sample is missing; the node is not
