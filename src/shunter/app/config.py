@@ -14,10 +14,11 @@ from typing import Any
 
 import msgspec
 
-from shunter.app.options import MachineOptions, UpOptions, parse_address
+from shunter.app.options import DEVICES_MAX, MachineOptions, UpOptions, check_devices, parse_address
 from shunter.engine.settings import EngineSettings
 from shunter.model.cluster_fields import HAND_SET_MIN_S, HEARTBEAT
 from shunter.model.errors import Invalid, Problem
+from shunter.model.field_lists import mapping, texts
 from shunter.model.fields import Field, Section, amount, duration, flag, text, whole
 from shunter.model.name_fields import LABELS, NAME
 from shunter.model.problems import Problems
@@ -31,6 +32,8 @@ from shunter.worker.settings import WorkerSettings
 NODE_NAME_DEFAULT = "local"  # where the machine has no name of its own
 NODE_NAME_PATTERN = r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$"
 NODE_NAME_SIZE_MAX = 253
+KINDS_MAX = 32  # of devices
+DEVICE_SIZE_MAX = 128  # of an id
 CLUSTER_NAME_SIZE_MAX = 253
 ADDRESS_SIZE_MAX = 300
 AGE_MAX_S = 100 * 366 * 86400.0
@@ -75,6 +78,24 @@ def _address() -> Field:
     return Field(read, spelled.schema)
 
 
+def _devices() -> Field:
+    """Kinds of devices, each with the ids of those that this machine has."""
+    ids = texts(text(size_max=DEVICE_SIZE_MAX), count_max=DEVICES_MAX, fix='write it like gpu = ["0", "1"]')
+    lists = mapping(text(size_max=DEVICE_SIZE_MAX), ids, count_max=KINDS_MAX)
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        found = len(problems.found)
+        kinds = lists.read(value, path, problems)
+        for kind, ids in kinds.items() if len(problems.found) == found else ():
+            try:
+                check_devices(f"{path}.{kind}", kind, ids)
+            except Invalid as error:
+                problems.found.extend(error.problems)
+        return kinds
+
+    return Field(read, lists.schema)
+
+
 def _policy() -> Field:
     def read(value: Any, path: str, problems: Problems) -> Any:
         from shunter.app.policies import find_policies  # brings NumPy, which a worker does not need
@@ -108,6 +129,7 @@ TABLES = {
             "cpu": Key(amount(CPU, 0, AMOUNT_MAX), "capacity"),
             "memory": Key(amount(MEMORY, 0, AMOUNT_MAX), "capacity"),
             "resources": Key(RESOURCES, "capacity"),
+            "devices": Key(_devices(), "devices"),
             "labels": Key(LABELS, "labels"),
             "datacenter": Key(NAME, "datacenter"),
             "warm_keepers": Key(whole(0, WARM_KEEPERS_MAX), "warm_keepers"),
@@ -171,7 +193,7 @@ class Config:
         return msgspec.structs.replace(options, **unsaid)
 
     def worker_settings(self, home: Path, machine: MachineOptions) -> WorkerSettings:
-        """Of labels and resources, those of the same name are the command line's. Raises Invalid."""
+        """Of labels, resources and devices, those of the same name are the command line's. Raises Invalid."""
         settings = replace(WorkerSettings(home, platform.node() or NODE_NAME_DEFAULT), **self.worker)
         return replace(
             settings,
@@ -179,6 +201,7 @@ class Config:
             datacenter=machine.datacenter or settings.datacenter,
             labels={**settings.labels, **machine.labels},
             capacity={**settings.capacity, **machine.capacity()},
+            devices={**settings.devices, **machine.device_ids()},
         )
 
 

@@ -3,14 +3,19 @@ background process as JSON. What it leaves open, config.toml may say: see `app.c
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.resources import CPU, MEMORY, parse_amount
+from shunter.model.resources import CPU, DISK, MEMORY, parse_amount
 
 LISTEN_DEFAULT = "127.0.0.1:0"  # a free port
+DEVICES_MAX = 1024  # of one kind
+DEVICE_KIND_PATTERN = r"[a-z]([a-z0-9._/-]{0,61}[a-z0-9])?"
+DEVICE_PATTERN = r"[A-Za-z0-9/][A-Za-z0-9._:/-]{0,127}"
 SIMULATED_NODES_MAX = 100_000
 
 
@@ -23,10 +28,18 @@ class MachineOptions(msgspec.Struct, kw_only=True):
     datacenter: str | None = None
     labels: dict[str, str] = {}
     resources: dict[str, str] = {}
+    devices: dict[str, str] = {}  # kind -> ids, separated by commas
 
     def capacity(self) -> dict[str, int]:
         """The resources given by hand, in inner amounts. Raises Invalid."""
         return parse_capacity({**self.resources, CPU: self.cpu, MEMORY: self.memory})
+
+    def device_ids(self) -> dict[str, tuple[str, ...]]:
+        """The devices given by hand. Raises Invalid."""
+        found = {kind: tuple(id.strip() for id in text.split(",")) for kind, text in self.devices.items()}
+        for kind, ids in found.items():
+            check_devices("--device", kind, ids)
+        return found
 
 
 class UpOptions(msgspec.Struct, kw_only=True):
@@ -62,6 +75,18 @@ def parse_capacity(given: dict[str, Any]) -> dict[str, int]:
             option = f"--{resource}" if resource in (CPU, MEMORY) else f"--resource {resource}"
             raise Invalid([Problem(option, str(error), text, fix)]) from None
     return amounts
+
+
+def check_devices(option: str, kind: str, ids: Sequence[str]) -> None:
+    """Raises Invalid where a kind or an id is none, or an id comes twice."""
+    said = f"{kind}={','.join(ids)}"
+    if kind in (CPU, MEMORY, DISK) or not re.fullmatch(DEVICE_KIND_PATTERN, kind):
+        raise Invalid([Problem(option, "is no kind of device", said, "write it like gpu=0,1")])
+    if not ids or len(ids) > DEVICES_MAX or not all(re.fullmatch(DEVICE_PATTERN, id) for id in ids):
+        fix = f"give 1 to {DEVICES_MAX} ids of letters, digits and . _ : / -, like gpu=0,1"
+        raise Invalid([Problem(option, "does not list device ids", said, fix)])
+    if len(set(ids)) < len(ids):
+        raise Invalid([Problem(option, "names a device twice", said, "name each id once")])
 
 
 def parse_address(text: str, option: str) -> tuple[str, int]:

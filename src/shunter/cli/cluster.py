@@ -38,6 +38,9 @@ Memory = Annotated[str | None, typer.Option(metavar="AMOUNT", help="Memory for t
 Resource = Annotated[
     list[str] | None, typer.Option(metavar="KEY=N", help="A countable it has: gpu=2. May be repeated.")
 ]
+Device = Annotated[
+    list[str] | None, typer.Option(metavar="KIND=ID,...", help="Devices it has: gpu=0,1. May be repeated.")
+]
 Label = Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label of the node. May be repeated.")]
 Datacenter = Annotated[str | None, typer.Option(metavar="NAME", help="Where the machine stands.")]
 
@@ -47,6 +50,7 @@ def up(
     cpu: Cpu = None,
     memory: Memory = None,
     resource: Resource = None,
+    device: Device = None,
     label: Label = None,
     datacenter: Datacenter = None,
     listen: Listen = None,
@@ -71,7 +75,7 @@ def up(
     shunter up --simulate-nodes 5000 --policy bin-pack
     """
     options = {
-        "machine": _machine(cpu, memory, resource, label, datacenter),
+        "machine": _machine(cpu, memory, resource, device, label, datacenter),
         "simulate_nodes": simulate_nodes,
         "speed": speed,
         **_manager_options(listen, workers_listen, insecure, policy, store, name),
@@ -122,6 +126,7 @@ def worker(
     cpu: Cpu = None,
     memory: Memory = None,
     resource: Resource = None,
+    device: Device = None,
     label: Label = None,
     datacenter: Datacenter = None,
 ) -> None:
@@ -133,7 +138,7 @@ def worker(
     options = {
         "manager": check_address(manager, "--manager"),
         "token": _worker_token(token, token_file),
-        "machine": {"name": name, **_machine(cpu, memory, resource, label, datacenter)},
+        "machine": {"name": name, **_machine(cpu, memory, resource, device, label, datacenter)},
     }
     from shunter.app.worker import run_worker
 
@@ -161,12 +166,18 @@ def _manager_options(
 
 
 def _machine(
-    cpu: str | None, memory: str | None, resources: list[str] | None, labels: list[str] | None, datacenter: str | None
+    cpu: str | None,
+    memory: str | None,
+    resources: list[str] | None,
+    devices: list[str] | None,
+    labels: list[str] | None,
+    datacenter: str | None,
 ) -> dict[str, Any]:
     return {
         "cpu": check_amount("cpu", cpu, "--cpu"),
         "memory": check_amount("memory", memory, "--memory"),
         "resources": pairs(resources, "--resource"),
+        "devices": pairs(devices, "--device"),
         "labels": pairs(labels, "--label"),
         "datacenter": datacenter,
     }

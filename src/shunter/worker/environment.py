@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from shunter.model.jobs import TaskSpec
 from shunter.model.messages import Order
+from shunter.worker.keeping.special import variable
 
 
 def task_environment(
@@ -27,13 +28,9 @@ def task_environment(
     if order.entries:
         env["SHUNTER_ENTRY"] = order.entries[place]
     for name, port in ports.items():
-        env[f"SHUNTER_PORT_{_upper(name)}"] = str(port)
+        env[variable(b"SHUNTER_PORT_", name).decode()] = str(port)
     for kind, ids in devices.items():
-        env[f"SHUNTER_DEVICES_{_upper(kind)}"] = ",".join(ids)
+        env[variable(b"SHUNTER_DEVICES_", kind).decode()] = ",".join(ids)
         if kind == "gpu":
             env["CUDA_VISIBLE_DEVICES"] = ",".join(ids)
     return env
-
-
-def _upper(name: str) -> str:
-    return name.upper().replace("-", "_")

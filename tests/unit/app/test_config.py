@@ -122,6 +122,18 @@ def test_all_problems_are_told_at_once_with_place_value_and_fix(tmp_path: Path) 
     ]
 
 
+def test_devices_are_named_by_id_and_the_command_line_wins_kind_by_kind() -> None:
+    config = parse("""worker = {devices = {gpu = ["0", "1"], fpga = ["/dev/fpga0"]}}""")
+    settings = config.worker_settings(HOME, MachineOptions(devices={"gpu": "2, 3"}))
+    assert settings.devices == {"gpu": ("2", "3"), "fpga": ("/dev/fpga0",)}
+
+
+@pytest.mark.parametrize("said", ["", "0,,1", "0,0", "a b"])
+def test_devices_on_the_command_line_are_checked(said: str) -> None:
+    with pytest.raises(Invalid, match="--device"):
+        parse("").worker_settings(HOME, MachineOptions(devices={"gpu": said}))
+
+
 @pytest.mark.parametrize(
     ("document", "field"),
     [
@@ -136,6 +148,11 @@ def test_all_problems_are_told_at_once_with_place_value_and_fix(tmp_path: Path) 
         ("history = {jobs_max = -1}", "history.jobs_max"),
         ("worker = {resources = {gpu = 0.5}}", "worker.resources.gpu"),
         ("worker = {labels = {'-' = 'x'}}", "worker.labels.-"),
+        ("worker = {devices = {gpu = 2}}", "worker.devices.gpu"),
+        ("worker = {devices = {gpu = []}}", "worker.devices.gpu"),
+        ("worker = {devices = {gpu = ['0', '1', '0']}}", "worker.devices.gpu"),
+        ("worker = {devices = {gpu = ['0,1']}}", "worker.devices.gpu"),
+        ("worker = {devices = {cpu = ['0']}}", "worker.devices.cpu"),
         ("worker = {name = 'a b'}", "worker.name"),
         ("worker = {datacenter = 'Berlin'}", "worker.datacenter"),
     ],

@@ -14,7 +14,7 @@ from .results import Results
 from .runner import Runner
 from .scratch import Scratch
 from .segments import Segments
-from .special import Special, user_folder
+from .special import Special, user_folder, variable
 from .task import Starter
 from .tree import Tree
 from .wire import VERSION, decode, encode
@@ -215,7 +215,7 @@ def device_variables(devices: dict[str, list[str]]) -> Environment:
     found: Environment = {}
     for kind, ids in devices.items():
         joined = ",".join(ids).encode()
-        found[b"SHUNTER_DEVICES_" + kind.upper().replace("-", "_").encode()] = joined
+        found[variable(b"SHUNTER_DEVICES_", kind)] = joined
         if kind == "gpu":
             found[b"CUDA_VISIBLE_DEVICES"] = joined
     return found

@@ -65,7 +65,7 @@ class Special:
             if not ports:
                 raise NotStartable("no host port was free for it on this node")
             for name, port in ports.items():
-                environment[port_variable(name)] = b"%d" % port
+                environment[variable(b"SHUNTER_PORT_", name)] = b"%d" % port
         names = work.order[JOB_NAME], work.order[GROUP_NAME], work.shown(index), work.attempt
         paths = expand(spec.stdout, *names), expand(spec.stderr, *names)
         if identity is None:
@@ -150,8 +150,9 @@ def user_folder(home: str, number: int) -> str:
     return f"{USER_FOLDERS}/shunter-{os.stat(home).st_ino:x}-{number}"
 
 
-def port_variable(name: str) -> bytes:
-    return b"SHUNTER_PORT_" + os.fsencode(name.upper().replace("-", "_"))
+def variable(prefix: bytes, name: str) -> bytes:
+    """A variable for something that has a name: upper case, and _ for what a variable's name cannot hold."""
+    return prefix + "".join([letter if letter.isalnum() else "_" for letter in name.upper()]).encode()
 
 
 def expand(pattern: str | None, job: str, group: str, index: int, attempt: int) -> str | None:

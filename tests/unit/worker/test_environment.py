@@ -1,0 +1,32 @@
+"""Keepers and the worker tell a task the same."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from shunter.model.jobs import Port, TaskSpec
+from shunter.model.messages import Order
+from shunter.worker.environment import task_environment
+from shunter.worker.keeping.lane import device_variables
+from shunter.worker.keeping.special import variable
+from shunter.worker.keeping.work import Spec, Work
+
+SPEC = TaskSpec(("true",), env={"A": "ä", "EMPTY": ""}, ports=(Port("web-ui.v2", 80),))
+ORDER = Order(3, 1, 5, 9, 2, 7, 1, 1, "films", "render", "back", 20, [1, 3, 5, 7, 9], ["a", "b", "c", "d", "e"])
+PORTS = {"web-ui.v2": 20_001}
+DEVICES = {"gpu": ["0", "2"], "vendor.com/fpga": ["x"]}
+
+
+def test_a_task_is_told_the_same_by_its_keeper_and_by_the_worker() -> None:
+    fields = msgspec.json.decode(msgspec.json.encode(SPEC))
+    order = msgspec.json.decode(msgspec.json.encode(ORDER))
+    keeper = dict(Work(order, Spec(fields, {})).environment(7, b"node", b"lane", device_variables(DEVICES)))
+    keeper.update({variable(b"SHUNTER_PORT_", name): b"%d" % port for name, port in PORTS.items()})
+    del keeper[b"SHUNTER_LANE"]  # a keeper's own mark
+    worker = task_environment(ORDER, 7, SPEC, "node", PORTS, DEVICES)
+    assert {os.fsencode(key): os.fsencode(value) for key, value in worker.items()} == keeper
+    assert worker["SHUNTER_PORT_WEB_UI_V2"] == "20001"
+    assert worker["SHUNTER_DEVICES_VENDOR_COM_FPGA"] == "x"
+    assert (worker["SHUNTER_TASK_INDEX"], worker["SHUNTER_ENTRY"], worker["CUDA_VISIBLE_DEVICES"]) == ("5", "c", "0,2")
