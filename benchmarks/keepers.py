@@ -43,6 +43,8 @@ class ManagerEnd:
         self._left = 0
         self._done = asyncio.Event()
 
+    def hang_up(self) -> None: ...
+
     def send(self, message: WorkerMessage) -> None:
         if isinstance(message, Hello):
             self._worker.received(Welcome(1, 1, 60.0))

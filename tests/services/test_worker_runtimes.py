@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pytest
 
 from shunter.adapters.system.clock import SystemClock
 from shunter.model.jobs import HealthCheck, Port
-from shunter.model.messages import ReadStats, Recall, Shutdown, Stop, StopRange
+from shunter.model.messages import Hello, ReadStats, Recall, Shutdown, Stop, StopRange
 from shunter.plugins import RUNTIMES, Plugin
 from shunter.worker.runtimes import registry
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted, Outcome, RuntimeGone, Usage
@@ -72,6 +72,7 @@ class Boxes:
         self.orphans: list[Attempt] = []
         self.is_gone = False
         self.launching = 0
+        self.changed: Callable[[Mapping[str, str]], None] | None = None
 
     def factory(self, _settings: WorkerSettings) -> Boxes:
         return self
@@ -318,6 +319,23 @@ async def test_a_runtime_that_is_gone_at_the_start_loses_what_it_had(
         await stage.restart()
         [lost] = await stage.until(lambda: stage.lost)
         assert (lost.first, lost.reason) == (0, "the box daemon does not answer")
+
+
+async def test_a_node_whose_runtimes_have_changed_introduces_itself_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with boxed(tmp_path, monkeypatch) as (stage, boxes):
+        order(stage)
+        await stage.until(lambda: stage.started)
+        assert boxes.changed is not None
+        boxes.changed({"runtime.box": "1.0"})  # as before
+        boxes.changed({"runtime.box": "2.0"})
+        await stage.until(lambda: len(stage.inventories) == 2)
+        hellos = [message for message in stage.messages if isinstance(message, Hello)]
+        assert [hello.attributes["runtime.box"] for hello in hellos] == ["1.0", "2.0"]
+        assert [held.running for held in stage.inventories[1].held] == [True]
+        boxes[0].exit(0)
+        await stage.all_ended(1)
 
 
 async def test_when_the_cluster_stops_attempts_are_stopped_and_lost(

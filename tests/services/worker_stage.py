@@ -108,6 +108,10 @@ class Stage:
                 self._say(Ack(message.seq))
         self._heard.set()
 
+    def hang_up(self) -> None:
+        self.worker.disconnected("the worker comes again")
+        asyncio.get_running_loop().call_soon(self.worker.connected, self)
+
     def _say(self, message: Any) -> None:
         asyncio.get_running_loop().call_soon(self.worker.received, message)
 

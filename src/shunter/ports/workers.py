@@ -63,6 +63,10 @@ class Uplink(Protocol):
         """Never blocks. After the connection is gone it does nothing: keepers hold the results until the next one."""
         ...
 
+    def hang_up(self) -> None:
+        """End the connection when what was sent has been written. The transport opens the next one by itself."""
+        ...
+
 
 class WorkerEnd(Protocol):
     """What a transport calls on the worker's side. The worker says Hello in `connected`."""

@@ -135,3 +135,6 @@ class _Uplink:
 
     def send(self, message: WorkerMessage) -> None:
         self._connection.up(message)
+
+    def hang_up(self) -> None:
+        self._connection.close_from_worker("the worker comes again")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from shunter.model.messages import Ended, Health, Held, Inventory, Lost, Report, Returned, Started
-from shunter.ports.workers import Uplink
+from shunter.model.messages import Ended, Health, Held, Inventory, Lost, Report, Returned, Started, WorkerMessage
 from shunter.worker.keepers import Keeper
 from shunter.worker.protocol import KeeperReport
 
@@ -32,9 +32,15 @@ class Unacknowledged:
             self.keepers[keeper] = max(seq, self.keepers.get(keeper, 0))
 
 
+class Sender(Protocol):
+    """Of `ports.workers.Uplink`, what is needed here."""
+
+    def send(self, message: WorkerMessage) -> None: ...
+
+
 class Outbox:
     def __init__(self) -> None:
-        self._uplink: Uplink | None = None
+        self._uplink: Sender | None = None
         self._seq = 0
         self._open = Unacknowledged()
         self._started: list[Started] = []
@@ -45,7 +51,7 @@ class Outbox:
         self._empty = asyncio.Event()
         self._empty.set()
 
-    def connect(self, uplink: Uplink, held: list[Held], health: list[Health]) -> None:
+    def connect(self, uplink: Sender, held: list[Held], health: list[Health]) -> None:
         """A manager is ready to hear: send the inventory, then reports."""
         whole = Unacknowledged()
         for part in (*self._sent, self._open):

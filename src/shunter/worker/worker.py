@@ -69,7 +69,7 @@ class Worker:
         self._monitor = Monitor(clock, self._outbox.add_health)
         self._health = KeeperHealth(settings, self._monitor)
         self._assignments = Assignments(self._outbox, self._fleet.want, grants, self._health)
-        self._runtimes = Runtimes(settings, self._introduce)
+        self._runtimes = Runtimes(settings, self._introduce_again)
         workshop = Workshop(settings, clock, grants, self._monitor, self._runtimes, Records(settings.home))
         self._attempts = Attempts(self._outbox, grants, self._runtimes, workshop)
         self._uplink: Uplink | None = None
@@ -224,8 +224,14 @@ class Worker:
 
     # ---- inside ----
 
+    def _introduce_again(self) -> None:
+        """The node has other attributes than those that it told: it comes again, at the price of an inventory."""
+        self._introduce()
+        if self._uplink is not None:
+            log.info("node.changed", attributes=self._runtimes.attributes)
+            self._uplink.hang_up()
+
     def _introduce(self) -> None:
-        """What is new in it is told at the next connection."""
         self._hello = introduce(self._settings, self._boot, self._limits, self._runtimes.attributes)
 
     async def _send_stats(self, request: int, tasks: list[TaskStats]) -> None:

@@ -60,7 +60,7 @@ class WorkerClient:
         """End the connection when what was sent has been written; `run` then returns."""
         self._stopping.set()
         if self._uplink is not None:
-            self._uplink.close()
+            self._uplink.hang_up()
 
     async def _attempt(self) -> float:
         """One connection from its beginning to its end; says how long to wait before the next."""
@@ -127,7 +127,7 @@ class Conversation:
             call.cancel()
             reason = self._end_of(await call.code(), await call.details())
         finally:
-            uplink.close()
+            uplink.hang_up()
             reader.cancel()
             uplink.writer.cancel()
             await asyncio.gather(reader, uplink.writer, return_exceptions=True)
@@ -177,7 +177,7 @@ class StreamUplink:
         if not self._buffer.put(data):
             self._give_up("the manager reads too slowly")
 
-    def close(self) -> None:
+    def hang_up(self) -> None:
         """Write out what waits, then end this side of the stream."""
         self._buffer.close()
 
