@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import signal
 import time
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ ASK_AGAIN_S = 0.5
 KILLED_WITH_DAEMON = 255  # the exit code of what the daemon found dead when it started
 NOT_THERE = 404
 NOT_RUNNING = 409
+ENDED = re.compile("is not running|can only kill running")  # in Docker's words, and in podman's
 
 
 class Container:
@@ -76,7 +78,7 @@ class Container:
         try:
             await self._daemon.kill(self.id, await self._signal_name(number))
         except DaemonRefused as error:
-            if error.status not in (NOT_THERE, NOT_RUNNING) and "is not running" not in str(error):
+            if error.status not in (NOT_THERE, NOT_RUNNING) and not ENDED.search(str(error)):
                 log.warning("container.unsignalled", container=self.id[:12], signal=number, error=error)
         except DaemonAway as error:
             log.warning("container.unsignalled", container=self.id[:12], signal=number, error=error)
