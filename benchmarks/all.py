@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("arrays", "jobs", "latency", "planner", "engine", "keepers", "footprint")
+BENCHMARKS = ("arrays", "jobs", "latency", "planner", "engine", "keepers", "footprint", "containers")
 
 
 def main() -> int:

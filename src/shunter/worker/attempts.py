@@ -65,6 +65,8 @@ class Attempts:
         if self._workshop.lives:
             await asyncio.wait(self._workshop.lives, timeout=REMOVE_MAX_S)
         await self._runtimes.close()
+        for single in self._live.values():  # only now: until then a runtime may write into its log
+            single.let_go()
 
     # ---- what the manager says ----
 

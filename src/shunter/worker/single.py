@@ -141,7 +141,8 @@ class Single:
             if each is not None:
                 each.cancel()
                 await asyncio.gather(each, return_exceptions=True)
-        self.let_go()
+        if self._timeout is not None:
+            self._timeout.cancel()
 
     def let_go(self) -> None:
         if self._timeout is not None:
