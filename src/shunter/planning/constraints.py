@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from shunter.planning.view import NodeKind
 
 LENGTH_MAX = 2000
-LOOPS_MAX = 8  # of all, exists, map, filter, ...: with the length, this bounds how long an evaluation can take
-REMEMBERED_MAX = 4096
+LOOPS_MAX = 4  # of all, exists, map, filter, ...: with the length, this bounds how long an evaluation can take
+# CEL keeps some 90 bytes for each character of an expression, so few of the long ones are remembered.
+SHORT_MAX = 200
+REMEMBERED_SHORT_MAX = 4096
+REMEMBERED_LONG_MAX = 256
 
 _TEXT = "text"
 _TEXTS = "texts"
@@ -103,9 +106,22 @@ class JobMatch:
         return _evaluate(self.compiled, known)
 
 
-@lru_cache(maxsize=REMEMBERED_MAX)
 def parse_constraint(text: str) -> Constraint:
     """Raises ValueError with what is wrong, where, and how to mend it."""
+    return _parse_short(text) if len(text) <= SHORT_MAX else _parse_long(text)
+
+
+@lru_cache(maxsize=REMEMBERED_LONG_MAX)
+def parse_job_match(text: str) -> JobMatch:
+    """Raises ValueError with what is wrong, where, and how to mend it."""
+    _check_limits(text)
+    try:
+        return JobMatch(text, _compile(text, None))
+    except RuntimeError as error:
+        raise ValueError(explain_fault(text, str(error), JOB_NAMES)) from None
+
+
+def _parse(text: str) -> Constraint:
     _check_limits(text)
     if plain := read_plain(text):
         return Constraint(text, Scope.KIND, plain, None)
@@ -120,27 +136,26 @@ def parse_constraint(text: str) -> Constraint:
         raise ValueError(explain_fault(text, str(error), NODE_NAMES[Scope.NAME])) from None
 
 
-@lru_cache(maxsize=REMEMBERED_MAX)
-def parse_job_match(text: str) -> JobMatch:
-    """Raises ValueError with what is wrong, where, and how to mend it."""
-    _check_limits(text)
-    try:
-        return JobMatch(text, _compile(text, None))
-    except RuntimeError as error:
-        raise ValueError(explain_fault(text, str(error), JOB_NAMES)) from None
+_parse_short = lru_cache(maxsize=REMEMBERED_SHORT_MAX)(_parse)
+_parse_long = lru_cache(maxsize=REMEMBERED_LONG_MAX)(_parse)
 
 
-_LOOP = re.compile(r"\b(?:all|exists|exists_one|map|filter)\b|[()]")
+_LOOP = re.compile(r"\b(?:all|exists|exists_one|map|filter)\b(?=\s*\()|[()]")
+_OBSCURE_LOOP = re.compile(r"\b(?:all|exists|exists_one|map|filter)\b")
+_OVER_A_NAME = re.compile(r"\w\s*\.\s*$")
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
 _OBSCURE = re.compile(r"\\|//|'''|\"\"\"")  # with these, what is text cannot be told from code by a glance
 
 
 def _check_limits(text: str) -> None:
-    """A loop over labels is fine; loops within loops could keep the planner busy for hours."""
+    """A loop over labels is fine; loops within loops, or over long lists, could keep the planner busy for hours."""
     if len(text) > LENGTH_MAX:
         raise ValueError(f"is longer than {LENGTH_MAX:,} characters")
-    is_obscure = _OBSCURE.search(text) is not None
-    code = text if is_obscure else _STRING.sub(lambda found: " " * len(found[0]), text)
+    if _OBSCURE.search(text):
+        if found := _OBSCURE_LOOP.search(text):
+            raise ValueError(f"must not loop beside \\, // or triple quotes, at character {found.start() + 1}")
+        return
+    code = _STRING.sub(lambda found: " " * len(found[0]), text)
     opened: list[bool] = []  # of the parentheses around: whether it is a loop's
     loops, is_loop = 0, False
     for match in _LOOP.finditer(code):
@@ -151,8 +166,10 @@ def _check_limits(text: str) -> None:
             del opened[-1:]
         else:
             loops, is_loop = loops + 1, True
-            if any(opened) or (is_obscure and loops > 1):
+            if any(opened):
                 raise ValueError(f"must not loop within a loop, at character {match.start() + 1}")
+            if not _OVER_A_NAME.search(code, 0, match.start()):
+                raise ValueError(f"must loop over a map such as node.labels itself, at character {match.start() + 1}")
     if loops > LOOPS_MAX:
         raise ValueError(f"must have at most {LOOPS_MAX} loops")
 

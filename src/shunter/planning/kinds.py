@@ -5,7 +5,6 @@ Owned by a `Ledger`; filters and couplings ask.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,7 +120,6 @@ class _RowVerdicts:
         self._answers.clear()
 
 
-@lru_cache(maxsize=VERDICTS_MAX)
 def _parse(constraint: str) -> Constraint | None:
     try:
         return parse_constraint(constraint)
