@@ -11,37 +11,52 @@ from collections.abc import Mapping
 import numpy as np
 
 from shunter.engine.books.durations import DurationBook
-from shunter.engine.records import ClassRecord, Group
+from shunter.engine.records import ClassRecord, Group, Job
 from shunter.engine.state import State
 from shunter.model.lifecycles import TaskState
+from shunter.planning.constraints import JobFacts, parse_job_match
 from shunter.planning.view import ClusterView, IntArray, Queued, QueueRules, Running
 
 _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 
 
 def build_view(state: State) -> ClusterView:
-    queued = [
-        _queued(state, record, group)
-        for record in state.classes.values()
-        if record.queued and not record.key.node and (group := record.first_ready()) is not None
-    ]
+    _note_changes(state)
     return ClusterView(
         version=state.version,
         nodes=state.nodes.view,
-        queued=[each for each in queued if each.count > 0],
+        queued=state.waiting,
         usage=state.usage,
         queues=_queues(state),
         licences={name: (total, state.licences_used[name]) for name, total in state.cluster.licences().items()},
         running=lambda: running(state),
         classes=lambda class_id: state.classes[class_id].task_class,
         tally=lambda class_id: tally(state, class_id),
+        presence=lambda match: presence(state, match),
+        matches=lambda match, class_id: matches(state, match, class_id),
+        repels=(lambda class_id: repels(state, class_id)) if state.repelling else None,
+        called=lambda class_id: called(state, class_id),
     )
+
+
+def _note_changes(state: State) -> None:
+    """Put down anew what waits of the classes that were touched since the last view."""
+    for class_id in state.touched_classes:
+        record = state.classes.get(class_id)
+        group = record.first_ready() if record is not None and not record.key.node else None
+        if record is None or group is None:
+            state.waiting.drop(class_id)
+        else:
+            state.waiting.put(_queued(state, record, group))
+    state.touched_classes.clear()
 
 
 def _queued(state: State, record: ClassRecord, group: Group) -> Queued:
     spec, count = group.spec, record.queued
-    if record.key.alone is not None and spec.parallel_max:
+    if record.key.alone is not None:
         count = min(count, spec.parallel_max - record.width)
+    if state.queues.get(record.key.queue).is_strict:
+        count = min(count, sum(last - first + 1 for first, last, _ in group.ready))  # of the oldest job alone
     return Queued(
         record.task_class,
         count,
@@ -121,6 +136,63 @@ def tally(state: State, class_id: int) -> Mapping[int, int]:
         if group.spec.name in names:
             counts.update(_live_nodes(state, group).tolist())
     return counts
+
+
+def presence(state: State, match: str) -> IntArray:
+    """Tasks on each row of jobs for which a match holds."""
+    holds = parse_job_match(match).holds
+    counts = np.zeros(state.nodes.view.count, np.int64)
+    for job in state.jobs.values():
+        if _has_live(job) and holds(_facts(job)):
+            for group in job.groups:
+                np.add.at(counts, _live_nodes(state, group), 1)
+    return counts
+
+
+def matches(state: State, match: str, class_id: int) -> bool:
+    """Whether a match holds for any job with tasks of the class."""
+    holds = parse_job_match(match).holds
+    return any(holds(_facts(job)) for job in _jobs_of(state, class_id))
+
+
+def repels(state: State, class_id: int) -> IntArray | None:
+    """Tasks on each row of jobs that want nobody like this beside them; None if there are none."""
+    counts: IntArray | None = None
+    jobs = _jobs_of(state, class_id)
+    for other in state.repelling.values():
+        for group in other.groups:
+            rules = [rule for rule in group.spec.affinity if rule.to == "job" and rule.anti and rule.require]
+            if any(
+                parse_job_match(rule.match).holds(_facts(job)) for rule in rules for job in jobs if job is not other
+            ):
+                counts = np.zeros(state.nodes.view.count, np.int64) if counts is None else counts
+                np.add.at(counts, _live_nodes(state, group), 1)
+    return counts
+
+
+def called(state: State, class_id: int) -> str:
+    jobs = _jobs_of(state, class_id)
+    return f"{jobs[0].name}@{jobs[0].run}" if jobs else "a job that has ended"
+
+
+def _jobs_of(state: State, class_id: int) -> list[Job]:
+    """Jobs with tasks of a class; of a class that belongs to one job, that one."""
+    record = state.classes.get(class_id)
+    if record is None:
+        return []
+    if record.key.rules is not None:
+        job = state.jobs.get(record.key.rules.job)
+        return [job] if job is not None else []
+    groups = (group for group in state.groups if group is not None and group.task_class is record)
+    return list({group.job.id: group.job for group in groups}.values())
+
+
+def _has_live(job: Job) -> bool:
+    return any(sum(group.counts[_ASSIGNED : _STOPPING + 1]) for group in job.groups)
+
+
+def _facts(job: Job) -> JobFacts:
+    return JobFacts(job.name, job.namespace, job.labels, job.user, job.type)
 
 
 def _live_nodes(state: State, group: Group) -> IntArray:

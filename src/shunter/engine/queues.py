@@ -24,6 +24,7 @@ def make_ready(group: Group, first: int, last: int, attempts: NDArray[np.uint32]
             group.ready.append((first + start, first + end - 1, int(attempts[start])))
     record = group.task_class
     record.queued += last - first + 1
+    record.touch()
     if not group.in_queue:
         group.in_queue = True
         if record.groups and record.groups[0].job.id > group.job.id:
@@ -35,6 +36,7 @@ def make_ready(group: Group, first: int, last: int, attempts: NDArray[np.uint32]
 def unqueue(group: Group, first: int, last: int) -> None:
     """These tasks do not wait any more. What the engine takes is always the start of the top run."""
     ready = group.ready
+    group.task_class.touch()
     if ready and ready[-1][0] == first and ready[-1][1] >= last:
         top = ready.pop()
         if top[1] > last:

@@ -147,6 +147,13 @@ class Job:
         return all(group.is_over for group in self.groups)
 
     @property
+    def repels(self) -> bool:
+        """Whether some others must not run beside it."""
+        return any(
+            rule.anti and rule.require and rule.to == "job" for spec in self.blueprint.groups for rule in spec.affinity
+        )
+
+    @property
     def is_lasting(self) -> bool:
         return self.type in LASTING
 
@@ -189,6 +196,7 @@ class ClassRecord:
     key: ClassKey
     task_class: TaskClass
     vector: IntArray
+    touched: dict[int, None]  # the state's: classes of which something that policies see has changed
     queued: int = 0  # ready to be placed; back-off not counted
     members: int = 0  # unfinished groups
     groups: deque[Group] = field(default_factory=deque)  # those with something ready, oldest first
@@ -199,6 +207,9 @@ class ClassRecord:
     @property
     def id(self) -> int:
         return self.task_class.id
+
+    def touch(self) -> None:
+        self.touched[self.task_class.id] = None
 
     def first_ready(self) -> Group | None:
         """The group to place from next; forgets groups that have nothing ready any more."""

@@ -27,6 +27,7 @@ from shunter.engine.table import TaskTable
 from shunter.model.jobs import EVERYWHERE, LICENCE_PREFIX, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, NODE, JobEvent, JobState, NodeEvent, TaskState
 from shunter.planning.view import IntArray, Rules, TaskClass
+from shunter.planning.waiting import Waiting
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)
@@ -55,6 +56,10 @@ class State:
         self.job_counts = [0] * len(JobState)
         self.usage: dict[tuple[str, str], IntArray] = {}  # (namespace, user) -> what their lanes reserve
         self.licences_used: Counter[str] = Counter()
+        self.repelling: dict[int, Job] = {}  # jobs that want some others not beside them
+        # Not part of the committed state: what waits, as policies see it, and the classes to look at again for that.
+        self.waiting = Waiting()
+        self.touched_classes: dict[int, None] = {}
         self.queue_widths: Counter[str] = Counter()  # queue -> lanes of its classes
         self.cluster = ClusterBook()
         self.queues = QueueBook()
@@ -71,6 +76,8 @@ class State:
         self._appliers: dict[type, Callable[[Any], None]] = {
             **{kind: partial(applier, self) for kind, applier in task_changes.APPLIERS.items()},
             **{kind: applier for book in self.books.values() for kind, applier in book.appliers().items()},
+            c.QueueSet: self._queue_set,
+            c.QueueDropped: self._queue_set,
             c.JobSubmitted: self._job_submitted,
             c.JobUpdated: self._job_updated,
             c.JobHeld: self._job_held,
@@ -139,6 +146,8 @@ class State:
         """Make a job known that has all its groups."""
         self.jobs[job.id] = job
         self.job_counts[job.state] += 1
+        if job.repels:
+            self.repelling[job.id] = job
         names = self.names.setdefault(job.namespace, {})
         other = names.get(job.name)
         names[job.name] = job
@@ -170,6 +179,8 @@ class State:
         self._leave_blueprint(older)
         job.options = _options_of(change.options)
         job.version, job.priority, job.labels = change.version, change.priority, change.labels
+        if job.repels:
+            self.repelling[job.id] = job
 
     def _job_held(self, change: c.JobHeld) -> None:
         """What is queued stays queued; while it is held, none of it is ready to be placed."""
@@ -267,7 +278,7 @@ class State:
             class_id, dict(key.needs), key.namespace, key.user, key.priority, key.datacenters, key.constraints,
             key.queue, key.runtime, key.deadline_ms, key.rules,
         )  # fmt: skip
-        record = ClassRecord(key, task_class, self.nodes.vector(task_class.needs))
+        record = ClassRecord(key, task_class, self.nodes.vector(task_class.needs), self.touched_classes)
         self.classes[class_id] = record
         self._class_ids[key] = class_id
         self.next_class = max(self.next_class, class_id + 1)
@@ -280,6 +291,7 @@ class State:
 
     def _job_ended(self, change: c.JobEnded) -> None:
         job = self.jobs.pop(change.job)
+        self.repelling.pop(job.id, None)
         self.move_job(job, JobEvent(change.event))
         self.job_counts[job.state] -= 1
         job.reason = change.reason or job.reason
@@ -342,6 +354,7 @@ class State:
         if not record.members and not record.lanes:
             del self.classes[record.id]
             del self._class_ids[record.key]
+            record.touch()
 
     def make_ready(self, group: Group, first: int, last: int) -> None:
         """Let queued tasks be placed, unless their job is held."""
@@ -363,6 +376,10 @@ class State:
             runs.pop(name, None)
             if not runs:
                 self.last_runs.pop(namespace, None)
+
+    def _queue_set(self, change: c.QueueSet | c.QueueDropped) -> None:
+        self.queues.appliers()[type(change)](change)
+        self.touched_classes.update(dict.fromkeys(self.classes))  # how much of each is shown depends on its queue
 
     # ---- nodes and reservations ----
 
@@ -395,6 +412,7 @@ class State:
         added = change.width - lanes.width
         lanes.width = change.width
         record.width += added
+        record.touch()
         self.nodes.reserve(change.node, record.vector, added)
         self._account(record, added)
         if not change.width:

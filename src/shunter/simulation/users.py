@@ -87,7 +87,16 @@ class Users:
     async def _stop(self, job_id: int, index: int | None, now: bool) -> None:
         self.stopped.setdefault(job_id, set()).add(index)
         self._world.trace.note("stop.asked", f"{job_id} {index}")
-        await self._ask(lambda engine: engine.stop_tasks(job_id, None if index is None else ("main", index), now))
+        task = None if index is None else self._task_of(job_id, index)
+        await self._ask(lambda engine: engine.stop_tasks(job_id, task, now))
+
+    def _task_of(self, job_id: int, index: int) -> tuple[str, int]:
+        """The group and the index in it of a job's task, counted over all groups."""
+        for spec in self._world.checkers.ledger.jobs[job_id].specs:
+            if index < spec.count:
+                return spec.name, index
+            index -= spec.count
+        raise AssertionError("a task of the job")
 
     async def _label_something(self, at_s: float) -> None:
         await self._world.clock.sleep(at_s)

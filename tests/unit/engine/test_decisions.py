@@ -8,7 +8,7 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round
-from shunter.model.jobs import JobOptions
+from shunter.model.jobs import JobOptions, Restart
 from shunter.model.lifecycles import TaskEvent
 from shunter.model.messages import Returned
 from shunter.planning.view import ClusterView, Decision, Placement, Preemption
@@ -237,5 +237,34 @@ def test_a_piece_is_added_unblocked_run_on_its_node_and_dropped() -> None:
         await tell(stage, lambda round: round.record(c.GroupDropped(job.job_id, 1, "default/web@1")))
         assert stage.counts(job.job_id) == {"assigned": 2}
         assert "tasks.unblocked" in [event.type for event in await stage.events()]
+
+    play(scene)
+
+
+def test_licences_are_counted_over_the_whole_cluster() -> None:
+    async def scene(stage: Stage) -> None:
+        nodes = [await stage.join("n1", cpu=8), await stage.join("n2", cpu=8)]
+        await tell(stage, lambda round: round.record(c.ClusterSet("licence/tool", "3", round.now_ms)))
+        [job] = await stage.submit(spec("array", 6, needs={"cpu": 1000, "licence/tool": 1}))
+        assert stage.counts(job.job_id) == {"assigned": 3, "queued": 3}
+        assert stage.engine.state.licences_used["licence/tool"] == 3
+        assert "licence/tool" not in stage.engine.state.nodes.view.resources
+        assert sum(stage.reserved_cpu(node) for node in nodes) == 3000
+
+    play(scene)
+
+
+def test_a_retry_elsewhere_does_not_go_to_the_same_node() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=8)
+        restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
+        [job] = await stage.submit(spec("picky", restart=restart))
+        [(node, order)] = stage.orders()
+        await stage.end(node, order, exit_code=1)
+        second = await stage.join("n2", cpu=8)
+        await stage.settle(1.0)
+        [(node, order)] = stage.orders()
+        assert (first, node, order.attempt) == (1, second, 2)
+        assert stage.counts(job.job_id) == {"assigned": 1}
 
     play(scene)
