@@ -35,8 +35,9 @@ POLICY_DEFAULT = "e-pvm"
 
 # The work of one decision, so that none takes longer than about 50 ms on a machine with other work: a unit is a price
 # looked at, some 10 ns.
-WORK_MAX = 2_500_000
-FILL_WORK = 3_000  # what any fill costs
+WORK_MAX = 3_000_000
+FILL_WORK = 10_000  # what any fill costs
+MISS_WORK = 1_000  # what a turn costs for which nothing needs to be looked at
 TASK_WORK = 8  # a task more in a fill
 COUPLED_WORK = 20  # how much more a class costs that rules couple
 FILL_TASKS_MIN = 1_000  # what one fill may always place
@@ -70,7 +71,7 @@ class Budget:
         return min(self.tasks, max(self.work // TASK_WORK, FILL_TASKS_MIN))
 
     def spend_work(self, rows: int, tasks: int) -> None:
-        self.work -= FILL_WORK + rows + tasks * TASK_WORK
+        self.work -= FILL_WORK + rows + tasks * TASK_WORK if rows else MISS_WORK
 
 
 @dataclass(frozen=True, slots=True)

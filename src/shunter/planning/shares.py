@@ -27,9 +27,13 @@ class Shares:
         self._totals = totals
         self._namespaces: dict[str, Amounts] | None = None  # worked out when somebody asks
         self._placed: dict[Owner, Amounts] = {}
+        self._held: dict[Owner, Amounts] = {}  # both together, and the level: worked out when somebody asks
+        self._levels: dict[Owner, int] = {}
 
     def place(self, namespace: str, user: str, needs: Sequence[int], count: int) -> None:
         for owner in ((namespace, user), (namespace, None)):
+            self._held.pop(owner, None)
+            self._levels.pop(owner, None)
             held = self._placed.get(owner)
             if held is None:
                 held = self._placed[owner] = [0] * len(self._totals)
@@ -39,14 +43,16 @@ class Shares:
 
     def level(self, owner: Owner) -> int:
         """The dominant share in whole steps."""
-        held = self._held(owner)
-        return max(
-            (STEPS * amount // total for amount, total in zip(held, self._totals, strict=True) if total), default=0
-        )
+        level = self._levels.get(owner)
+        if level is None:
+            held = self._held_by(owner)
+            steps = [STEPS * amount // total for amount, total in zip(held, self._totals, strict=True) if total]
+            level = self._levels[owner] = max(steps, default=0)
+        return level
 
     def tasks_to(self, level: int, owner: Owner, needs: Sequence[int]) -> int | None:
         """After how many tasks, one at least, the share reaches a level; None if it never does."""
-        held = self._held(owner)
+        held = self._held_by(owner)
         tasks = [
             -((STEPS * amount - level * total) // (STEPS * need))
             for amount, total, need in zip(held, self._totals, needs, strict=True)
@@ -54,21 +60,23 @@ class Shares:
         ]
         return max(1, min(tasks)) if tasks else None
 
-    def _held(self, owner: Owner) -> Amounts:
-        namespace, user = owner
-        base: Sequence[int] = ()
-        if user is not None:
-            known = self._usage.get((namespace, user))
-            base = () if known is None else known.tolist()
-        else:
-            if self._namespaces is None:
-                self._namespaces = _by_namespace(self._usage)
-            base = self._namespaces.get(namespace, ())
-        placed = self._placed.get(owner)
-        held = placed.copy() if placed else [0] * len(self._totals)
-        for column, amount in enumerate(base[: len(held)]):
-            held[column] += amount
+    def _held_by(self, owner: Owner) -> Amounts:
+        held = self._held.get(owner)
+        if held is None:
+            placed = self._placed.get(owner)
+            held = self._held[owner] = placed.copy() if placed else [0] * len(self._totals)
+            for column, amount in enumerate(self._used_by(owner)[: len(held)]):
+                held[column] += amount
         return held
+
+    def _used_by(self, owner: Owner) -> Amounts:
+        namespace, user = owner
+        if user is not None:
+            used = self._usage.get((namespace, user))
+            return [] if used is None else used.tolist()
+        if self._namespaces is None:
+            self._namespaces = _by_namespace(self._usage)
+        return self._namespaces.get(namespace, [])
 
 
 def _by_namespace(usage: Mapping[tuple[str, str], IntArray]) -> dict[str, Amounts]:

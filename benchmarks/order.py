@@ -1,0 +1,187 @@
+"""The planner with all of its order: priorities with ageing, deadlines, fair shares, queues, licences and constraints.
+
+A full pass over everything that waits, cut into slices, and rounds in which little changed. Growth with the number of
+nodes is printed for both. Run: python -m benchmarks.order
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from benchmarks.measure import Bar, Report, Sample, read_options
+from benchmarks.planner import GI, SEED, count_placed, make_nodes
+from shunter.planning.planner import build_policy
+from shunter.planning.view import ClusterView, Decision, IntArray, NodeKind, Queued, QueueRules, TaskClass
+from shunter.planning.waiting import Waiting
+
+FULL_PASS = Bar(at_most=1.5)
+SLICE = Bar(at_most=100)
+ROUND = Bar(at_most=10)
+POLICY = "e-pvm"
+BUDGET = 20_000  # tasks placed in a round, as the engine has it
+LICENCE = "solver"
+
+
+@dataclass(frozen=True)
+class Size:
+    """The bars hold for FULL at `nodes`; the others show the growth."""
+
+    nodes: int
+    growth: tuple[int, ...]
+    classes: int
+    tasks_a_class: int
+    changes: int
+    rounds: int
+
+
+FULL = Size(5_000, (1_000, 2_000, 10_000), classes=5_000, tasks_a_class=20, changes=10, rounds=50)
+SMALL = Size(200, (100,), classes=200, tasks_a_class=20, changes=10, rounds=5)
+
+
+@dataclass(frozen=True)
+class Result:
+    pass_s: float
+    slice_ms: float  # the longest
+    slices: int
+    round_ms: float  # the median
+    round_most_ms: float
+
+
+def main() -> None:
+    options = read_options(__doc__)
+    report = Report("order", options)
+    size = SMALL if options.small else FULL
+    for nodes in (size.nodes, *size.growth):
+        results = [measure(size, nodes) for _ in range(options.rounds)]
+        is_judged = nodes == size.nodes
+        what = f"{size.classes * size.tasks_a_class:,} tasks in {size.classes:,} classes on {nodes:,} nodes"
+
+        def tell(part: str, unit: str, field: str, bar: Bar | None, results: list[Result] = results) -> None:
+            report.figure(part, unit, Sample(tuple(float(getattr(each, field)) for each in results)), bar)
+
+        tell(f"{what}, full pass", "s", "pass_s", FULL_PASS if is_judged else None)
+        tell(f"{what}, longest slice of it", "ms", "slice_ms", SLICE if is_judged else None)
+        tell(f"{what}, slices", "slices", "slices", None)
+        tell(f"{what}, round of {size.changes} changes", "ms", "round_ms", ROUND if is_judged else None)
+        tell(f"{what}, slowest of {size.rounds} such rounds", "ms", "round_most_ms", None)
+
+
+def measure(size: Size, nodes: int) -> Result:
+    yard = Yard(size, nodes)
+    slices = list(yard.full_pass())
+    rounds = [yard.round(size.changes) for _ in range(size.rounds)]
+    return Result(sum(slices), max(slices) * 1e3, len(slices), statistics.median(rounds) * 1e3, max(rounds) * 1e3)
+
+
+class Yard:
+    """A cluster for which more waits than fits, and what an engine would keep of it."""
+
+    def __init__(self, size: Size, nodes: int) -> None:
+        self.rng = random.Random(SEED)
+        self.nodes = make_nodes(nodes)
+        self.nodes.kinds[:] = [
+            NodeKind(datacenter, {"disk": disk}, {"runtime.docker": "24"} if disk == "ssd" else {})
+            for datacenter in ("berlin", "paris", "rome")
+            for disk in ("ssd", "hdd")
+        ]
+        self.nodes.kind[1:] = np.random.default_rng(SEED).integers(0, len(self.nodes.kinds), nodes)
+        self.classes = {number: self._class(number) for number in range(size.classes)}
+        self.waiting = Waiting()
+        for each in self.classes.values():
+            self._queue(each, size.tasks_a_class)
+        self.queues = {"night": QueueRules(running_max=500), "line": QueueRules(is_strict=True)}
+        self.licences = {LICENCE: (200, 0)}
+        self.usage: dict[tuple[str, str], IntArray] = {}
+        self.running: list[tuple[int, int]] = []
+        self.policy = build_policy(POLICY)
+        self.version = 0
+
+    def full_pass(self) -> Iterator[float]:
+        """How long each slice took, until nothing more is to be decided."""
+        decision = Decision(0, is_partial=True)
+        while decision.is_partial:
+            took_s, decision = self._decide()
+            yield took_s
+
+    def round(self, changes: int) -> float:
+        """Half of the changes are tasks that end; the rest are tasks that come, and nodes that go or come back."""
+        for number in range(changes):
+            if number % 2 == 0 and self.running:
+                self._end(self.rng.randrange(len(self.running)))
+            elif number % 10 == 9:
+                row = self.rng.randrange(1, self.nodes.count)
+                self.nodes.eligible[row] = not self.nodes.eligible[row]
+                self._touch(row)
+            else:
+                self._queue(self.rng.choice(self.classes), 1)
+        return self._decide()[0]
+
+    def _decide(self) -> tuple[float, Decision]:
+        self.version += 1
+        view = ClusterView(self.version, self.nodes, self.waiting, self.usage, self.queues, self.licences)
+        started = time.perf_counter()
+        decision = self.policy.decide(view, now=0.0, budget=BUDGET)
+        took_s = time.perf_counter() - started
+        assert decision.is_partial or count_placed(decision) < BUDGET
+        for placement in decision.placements:
+            for row, count in zip(placement.nodes.tolist(), placement.counts.tolist(), strict=True):
+                self._run(self.classes[placement.class_id], row, count)
+                self.running.extend([(placement.class_id, row)] * count)
+            self._queue(self.classes[placement.class_id], -int(placement.counts.sum()))
+        return took_s, decision
+
+    def _end(self, place: int) -> None:
+        self.running[place], self.running[-1] = self.running[-1], self.running[place]
+        class_id, row = self.running.pop()
+        self._run(self.classes[class_id], row, -1)
+
+    def _run(self, task_class: TaskClass, row: int, count: int) -> None:
+        held = self.usage.setdefault((task_class.namespace, task_class.user), np.zeros(3, np.int64))
+        for column, resource in enumerate(self.nodes.resources):
+            amount = task_class.needs.get(resource, 0) * count
+            self.nodes.reserved[row, column] += amount
+            held[column] += amount
+        self.nodes.tasks[row] += count
+        self._touch(row)
+        total, used = self.licences[LICENCE]
+        self.licences[LICENCE] = (total, used + task_class.needs.get(LICENCE, 0) * count)
+        if task_class.queue in self.queues:
+            rules = self.queues[task_class.queue]
+            self.queues[task_class.queue] = replace(rules, running=rules.running + count)
+
+    def _queue(self, task_class: TaskClass, count: int) -> None:
+        known = self.waiting.get(task_class.id)
+        queued = known or Queued(task_class, 0, since=task_class.id, since_ms=task_class.id % 7 * 10_000)
+        self.waiting.put(replace(queued, count=queued.count + count))
+
+    def _touch(self, row: int) -> None:
+        self.nodes.tick += 1
+        self.nodes.changed[row] = self.nodes.tick
+
+    def _class(self, number: int) -> TaskClass:
+        rng = self.rng
+        needs = {"cpu": rng.randrange(1000, 16_000, 500), "memory": rng.randrange(2 * GI, 48 * GI, GI)}
+        if rng.random() < 0.02:
+            needs[LICENCE] = 1
+        return TaskClass(
+            number,
+            needs,
+            namespace=f"team-{rng.randrange(40)}",
+            user=f"user-{rng.randrange(4)}",
+            priority=rng.choice([30, 50, 50, 50, 70]),
+            datacenters=rng.choice([(), (), (), ("berlin",), ("paris", "rome")]),
+            constraints=rng.choice([(), (), (), ("node.labels.disk == 'ssd'",), ("node.datacenter != 'rome'",)]),
+            queue=rng.choice(["default"] * 18 + ["night", "line"]),
+            runtime=rng.choice(["process", "process", "process", "docker"]),
+            deadline_ms=rng.choice([0, 0, 0, rng.randrange(1, 50) * 1000]),
+        )
+
+
+if __name__ == "__main__":
+    main()
