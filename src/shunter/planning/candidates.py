@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shunter.model.resources import DISK, MEMORY, format_amount
+from shunter.planning.kinds import RUNTIME_ANYWHERE
 from shunter.planning.ledger import Ledger, Rows
 from shunter.planning.view import BoolArray, IntArray, TaskClass
-
-RUNTIME_ANYWHERE = "process"  # every worker has it
 
 Accepts = Callable[[TaskClass, Ledger, Rows], BoolArray | None]  # None: this filter has nothing against any row
 Refusal = tuple[str, IntArray]  # a reason, and the rows that it holds for
@@ -148,16 +147,12 @@ def spell_amount(resource: str, amount: int) -> str:
     return exact
 
 
-# These look at nothing but the kind of a node.
-KIND_FILTERS = (
-    Filter("datacenter", lies_in_datacenter, why_elsewhere),
-    Filter("runtime", has_runtime, why_no_runtime),
-    Filter("constraints", meets_constraints, why_unmet),
-)
 # The order matters to `explain` alone: what will not change by waiting comes before what may.
 FILTERS = (
     Filter("eligible", is_eligible, why_ineligible),
-    *KIND_FILTERS,
+    Filter("datacenter", lies_in_datacenter, why_elsewhere),
+    Filter("runtime", has_runtime, why_no_runtime),
+    Filter("constraints", meets_constraints, why_unmet),
     Filter("owner", is_not_owned, why_owned),
     Filter("resources", has_resources, why_too_small),
 )

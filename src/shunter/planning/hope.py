@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from shunter.planning.candidates import KIND_FILTERS, feasible
 from shunter.planning.ledger import Ledger
 from shunter.planning.seats import Seats
 from shunter.planning.view import BoolArray, IntArray
@@ -25,7 +24,9 @@ def may_fit(seats: Seats, numbers: IntArray, rows: IntArray, ledger: Ledger) -> 
         return np.zeros(len(numbers), np.bool_)
     rows = rows[np.argsort(ledger.free[0][rows], kind="stable")] if len(rows) > GROUPS_MAX else rows
     starts = np.linspace(0, len(rows), min(len(rows), GROUPS_MAX) + 1).astype(np.int64)[:-1]
-    free = np.maximum.reduceat(ledger.free[:, rows], starts, axis=1)
+    free = np.maximum.reduceat(
+        np.maximum(ledger.free[:, rows], 0), starts, axis=1
+    )  # who needs none may overlook a debt
     suits = _suits(seats, rows, starts, ledger)
     found = np.empty(len(numbers), np.bool_)
     batch = max(1, CELLS_MAX // len(starts))
@@ -46,6 +47,11 @@ def _suits(seats: Seats, rows: IntArray, starts: IntArray, ledger: Ledger) -> Bo
     """By set of demands and group of rows: whether some row in it is of a kind that will do."""
     if len(seats.examples) > SITES_MAX:
         return None
-    passing = [feasible(example, ledger, rows, KIND_FILTERS) for example in seats.examples]
-    suits: BoolArray = np.logical_or.reduceat(np.array(passing), starts, axis=1)
+    for site in range(len(seats.examples)):
+        if site == len(seats.suitable):
+            seats.suitable.append(ledger.kinds.suit(seats.examples[site]))
+        elif len(seats.suitable[site]) < len(ledger.kinds):
+            seats.suitable[site] = ledger.kinds.suit(seats.examples[site])
+    by_row: BoolArray = np.array(seats.suitable)[:, ledger.kind[rows]]
+    suits: BoolArray = np.logical_or.reduceat(by_row, starts, axis=1)
     return suits

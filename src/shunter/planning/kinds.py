@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shunter.planning.constraints import Constraint, Scope, parse_constraint
-from shunter.planning.view import BoolArray, IntArray, NodeKind, Nodes
+from shunter.planning.view import BoolArray, IntArray, NodeKind, Nodes, TaskClass
 
+RUNTIME_ANYWHERE = "process"  # every worker has it
 VERDICTS_MAX = 4096  # questions remembered; past it all are asked again
 ROW_VERDICTS_MAX = 256  # those that look at single nodes, which take more memory
 SIZES_MAX = 65536  # answers by kind and capacity that are kept for one question
@@ -56,6 +57,22 @@ class Kinds:
         """Workers say by an attribute which runtimes they have."""
         attribute = f"runtime.{runtime}"
         return self._ask(("runtime", runtime), lambda kind: attribute in kind.attributes)
+
+    def suit(self, task_class: TaskClass) -> BoolArray:
+        """Which kinds meet all that the class demands of them; what it asks about single nodes is left out."""
+        suits = np.ones(len(self._kinds), dtype=np.bool_)
+        if task_class.datacenters:
+            suits &= self.lie_in(task_class.datacenters)
+        if task_class.runtime != RUNTIME_ANYWHERE:
+            suits &= self.run(task_class.runtime)
+        for text in task_class.constraints:
+            parsed = _parse(text)
+            if parsed is None or parsed.scope == Scope.KIND:
+                suits &= self.meet(text)
+        return suits
+
+    def __len__(self) -> int:
+        return len(self._kinds)
 
     def _ask(self, question: Hashable, holds: Callable[[NodeKind], bool]) -> BoolArray:
         known = self._verdicts.get(question)

@@ -218,6 +218,7 @@ class Ledger:
         rows, free, size = rows[differs], free[:, differs], size[:, differs]
         improved = (
             (free > self.free[:, rows]).any(axis=0)
+            | (size != self.size[:, rows]).any(axis=0)  # constraints may ask about it
             | (nodes.eligible[rows] & ~self.eligible[rows])
             | (nodes.owner[rows] != self.owner[rows])
             | (nodes.kind[rows] != self.kind[rows])

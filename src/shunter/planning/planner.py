@@ -41,7 +41,7 @@ MISS_WORK = 1_000  # what a turn costs for which nothing needs to be looked at
 TASK_WORK = 8  # a task more in a fill
 COUPLED_WORK = 20  # how much more a class costs that rules couple
 FILL_TASKS_MIN = 1_000  # what one fill may always place
-MISSES_MAX = 32  # turns in vain, after which those are sorted out for whom nothing is left; doubles every time
+MISSES_MAX = 8  # turns in vain, after which those are sorted out for whom nothing is left; doubles every time
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shunter.planning.ledger import Ledger
 from shunter.planning.order import Order
-from shunter.planning.view import IntArray, Queued, TaskClass
+from shunter.planning.view import BoolArray, IntArray, Queued, TaskClass
 
 SEATS_MIN = 64
 NOWHERE = 2**62  # a need that no node can meet
@@ -50,6 +50,7 @@ class Seats:
         self.names: dict[object, int] = {}  # of queues and of users, as numbers
         self.sites: dict[object, int] = {}  # demands on the kind of node, as numbers
         self.examples: list[TaskClass] = []  # a class for each of them
+        self.suitable: list[BoolArray] = []  # by kind of node, for each of them: kept by `hope`
         self.coupled: set[int] = set()  # numbers of seats with rules
         self._free: list[int] = []
         self._fresh: dict[int, Seat] = {}
