@@ -51,7 +51,7 @@ class Shares:
         return level
 
     def tasks_to(self, level: int, owner: Owner, needs: Sequence[int]) -> int | None:
-        """After how many tasks, one at least, the share reaches a level; None if it never does."""
+        """After how many tasks the share reaches a level above its present one; None if it never does."""
         held = self._held_by(owner)
         tasks = [
             -((STEPS * amount - level * total) // (STEPS * need))
