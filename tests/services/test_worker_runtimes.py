@@ -321,6 +321,20 @@ async def test_a_runtime_that_is_gone_at_the_start_loses_what_it_had(
         assert (lost.first, lost.reason) == (0, "the box daemon does not answer")
 
 
+async def test_containers_and_processes_draw_from_the_same_devices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with boxed(tmp_path, monkeypatch, devices={"gpu": ["0"]}) as (stage, boxes):
+        order(stage, devices={"gpu": 1})
+        await stage.until(lambda: stage.started)
+        stage.order("/bin/true", job=2, reservation=2, devices={"gpu": 1})
+        order(stage, job=3, reservation=3, devices={"gpu": 1})
+        boxes[0].exit(0)
+        await stage.until(lambda: Attempt(3, 0, 0, 1) in boxes.all)
+        boxes.all[Attempt(3, 0, 0, 1)].exit(0)
+        await stage.until(lambda: {ended.job for ended in stage.ended} == {1, 2, 3})
+
+
 async def test_a_node_whose_runtimes_have_changed_introduces_itself_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

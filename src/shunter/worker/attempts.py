@@ -87,6 +87,9 @@ class Attempts:
             if single.attempt.number <= newest:
                 self._end(single, Ending(wanted.grace_s, wanted.signal))
 
+    def devices_freed(self) -> None:
+        self._start_all(list(self._queues))
+
     def recall(self, reservation: int) -> None:
         for single in list(self._queues.get(reservation, ())):
             self._give_back(single)

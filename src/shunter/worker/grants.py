@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import socket
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 from shunter.model.jobs import Port
 
@@ -68,6 +68,7 @@ class Devices:
         self._free: dict[str, list[str]] = {kind: list(own) for kind, own in ids.items()}
         self._order = {kind: {id: place for place, id in enumerate(own)} for kind, own in ids.items()}
         self._held: dict[Hashable, dict[str, list[str]]] = {}
+        self.freed: Callable[[], None] = lambda: None  # called when there are more of them
 
     def take(self, holder: Hashable, wanted: Mapping[str, int]) -> dict[str, list[str]] | None:
         """So many of each kind that this node has as devices; None where too few are free now."""
@@ -86,9 +87,12 @@ class Devices:
                 self._free[kind] = [id for id in self._free.get(kind, ()) if id not in ids]
 
     def free(self, holder: Hashable) -> None:
-        for kind, ids in self._held.pop(holder, {}).items():
+        held = self._held.pop(holder, {})
+        for kind, ids in held.items():
             known = self._order.get(kind, {})  # an id that is not set any more is not handed out again
             self._free[kind] = sorted({*self._free[kind], *(id for id in ids if id in known)}, key=known.__getitem__)
+        if held:
+            self.freed()
 
 
 class Grants:

@@ -72,6 +72,7 @@ class Worker:
         self._runtimes = Runtimes(settings, self._introduce_again)
         workshop = Workshop(settings, clock, grants, self._monitor, self._runtimes, Records(settings.home))
         self._attempts = Attempts(self._outbox, grants, self._runtimes, workshop)
+        grants.devices.freed = lambda: self._soon(self._devices_freed)
         self._uplink: Uplink | None = None
         self._epoch = 0
         self._heartbeat_s = 0.0
@@ -223,6 +224,14 @@ class Worker:
         return self._attempts.segments()
 
     # ---- inside ----
+
+    def _devices_freed(self) -> None:
+        """Keepers and runtimes draw from the same devices: whoever waits for some is asked again."""
+        self._assignments.lanes.dispatch_all()
+        self._attempts.devices_freed()
+
+    def _soon(self, call: Callable[[], None]) -> None:
+        asyncio.get_running_loop().call_soon(call)
 
     def _introduce_again(self) -> None:
         """The node has other attributes than those that it told: it comes again, at the price of an inventory."""
