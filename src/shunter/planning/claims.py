@@ -240,14 +240,14 @@ def _after_stopping(site: Site, occupancy: Occupancy) -> tuple[Site, Occupancy]:
     future, stopping = site.scratch(), occupancy.stopping()
     running = occupancy.running
     occupancy.release(future.ledger, stopping, running.count[stopping])
-    return future, replace(occupancy, running=replace(running, count=np.where(running.is_stopping, 0, running.count)))
+    return future, occupancy.with_counts(np.where(running.is_stopping, 0, running.count))
 
 
 def _without(occupancy: Occupancy, outcome: Outcome) -> Occupancy:
     count = occupancy.running.count.copy()
     for entry, ended in outcome.chosen.items():
         count[entry] -= ended
-    return replace(occupancy, running=replace(occupancy.running, count=count))
+    return occupancy.with_counts(count)
 
 
 def _ceiling(future: Site, rows: IntArray, closed: bool, task_class: TaskClass, count: int) -> IntArray:

@@ -79,10 +79,10 @@ class Ledger:
 
     def release(self, rows: IntArray, amounts: IntArray, tasks: IntArray) -> None:
         """On a scratch: tasks end. `amounts[:, i]` comes free on row `rows[i]`; a row may be named several times."""
+        touched, place = np.unique(rows, return_inverse=True)
         for free, amount in zip(self.free, amounts, strict=True):
-            np.add.at(free, rows, amount)
-        np.subtract.at(self.tasks, rows, tasks)
-        touched = np.unique(rows)
+            free[touched] += np.bincount(place, amount, len(touched)).astype(np.int64)  # sums below 2**53 are exact
+        self.tasks[touched] -= np.bincount(place, tasks, len(touched)).astype(np.int64)
         self.owner[touched[self.tasks[touched] <= 0]] = 0
         self._settle(touched)
         self.tighten()

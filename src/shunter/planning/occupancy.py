@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,15 @@ class Occupancy:
 
     running: Running
     amounts: IntArray
+    by_node: IntArray  # entries, those of one node together
+    starts: IntArray  # where in `by_node` the entries of each row begin; one more than there are rows
+
+    def on(self, row: int) -> IntArray:
+        """The entries on one node."""
+        return self.by_node[self.starts[row] : self.starts[row + 1]]
+
+    def with_counts(self, counts: IntArray) -> Occupancy:
+        return replace(self, running=replace(self.running, count=counts))
 
     def release(self, ledger: Ledger, entries: IntArray, counts: IntArray) -> None:
         """So many tasks of these entries end, on a scratch of the ledger."""
@@ -37,4 +46,6 @@ def read_occupancy(view: ClusterView, ledger: Ledger) -> Occupancy | None:
         for resource, need in view.classes(class_id).needs.items():
             if resource in ledger.column:
                 table[ledger.column[resource], number] = need
-    return Occupancy(running, table[:, of_entry.ravel()])
+    by_node = np.argsort(running.node, kind="stable")
+    starts = np.searchsorted(running.node[by_node], np.arange(ledger.count + 1))
+    return Occupancy(running, table[:, of_entry.ravel()], by_node, starts)

@@ -1,31 +1,29 @@
 """Who must end so that something more important can start: the fewest tasks, among those the cheapest.
 
-Called by `claims` for the most urgent items that found no room.
-
-It works on a scratch in which everything that was told to end has ended already, so nobody is chosen while enough room
-is coming anyway. Tasks are placed one at a time, each on the node where it costs least; what is left over of an ended
-task's room serves the next. In the end, whoever turned out not to be needed is let go on.
+Called by `claims` for the most urgent items that found no room. It works on a scratch in which everything that was told
+to end has ended already, so nobody is chosen while enough room is coming anyway. Tasks are placed one at a time, each
+where it costs least; what is left over of an ended task's room serves the next. In the end, whoever turned out not to
+be needed is let go on.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from shunter.planning.candidates import feasible
 from shunter.planning.gangs import Item, Placed, largest_first, place_gang
 from shunter.planning.occupancy import Occupancy
 from shunter.planning.pick import Picked
 from shunter.planning.site import Site
-from shunter.planning.victims import Chosen, Cost, Tenant, Victims, choose_victims
-from shunter.planning.view import BoolArray, IntArray, Preemption, Queued, TaskClass
+from shunter.planning.victims import Chosen
+from shunter.planning.view import IntArray, Preemption, Queued
+from shunter.planning.yielding import Yielding
 
 PREEMPT_GAP = 10  # a task is ended only for one whose priority is at least so much higher
 WINNERS_MAX = 200  # tasks of one item that victims are looked for, a decision
-VICTIM_NODES_MAX = 64  # nodes searched for the victims of one task, the most promising first
-LET_GO_MAX = 64  # chosen tasks that are tried to be let go again
+LET_GO_MAX = 16  # chosen tasks that others are moved for, to let them go on
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,8 @@ def preempt(item: Item, future: Site, occupancy: Occupancy, gap: int = PREEMPT_G
     attempt = _Attempt(item, future, occupancy, gap)
     if not attempt.place():
         return None
-    return attempt.settle()
+    attempt.let_go()
+    return attempt.outcome()
 
 
 class _Attempt:
@@ -60,123 +59,89 @@ class _Attempt:
         self._count: IntArray = np.where(may_end, running.count, 0)  # tasks of each entry that may still be chosen
         self._chosen: Counter[int] = Counter()
         self._placed: Placed = []
+        self._winners = 0
 
     def place(self) -> bool:
-        """Put the item's tasks one after another, ending others where there is no room."""
-        winners = 0
+        """Put the item's tasks, ending others where there is no room."""
         for queued in largest_first(self._item.members, self._site):
-            missing = queued.count
-            while missing:
-                picked = self._site.pick(queued, missing)
-                if not len(picked.rows):
-                    row = self._make_room(queued) if winners < WINNERS_MAX else None
-                    if row is None and not self._item.is_whole:
-                        return bool(self._placed)
-                    if row is None:
-                        return False
-                    picked, winners = Picked(np.array([row]), np.ones(1, dtype=np.int64)), winners + 1
-                self._site.put(queued.task_class, picked)
-                self._placed.append((queued, picked))
-                missing -= int(picked.counts.sum())
+            picked = self._site.pick(queued, queued.count)
+            if len(picked.rows):
+                self._put(queued, picked)
+            missing = queued.count - int(picked.counts.sum())
+            if missing and not self._place_by_force(queued, missing):
+                return bool(self._placed) and not self._item.is_whole
         return True
 
-    def settle(self) -> Outcome:
-        """Let go whoever is not needed, the most important first and then the oldest."""
+    def let_go(self) -> None:
+        """Let go on whoever is not needed, the most important first and then the oldest.
+
+        First those whose room nobody uses. Then, if there is room for a winner to move to, those for whom all would
+        still fit: that is tried for a few only, since each try places the whole item anew. A move may leave the room
+        of others unused, so it all begins again.
+        """
+        if any(each.task_class.rules is not None and each.task_class.rules.exclusive for each in self._item.members):
+            return
         running = self._occupancy.running
         by_worth = sorted(self._chosen, key=lambda entry: (-running.priority[entry], running.started_ms[entry]))
-        if len(self._placed) > 1 and sum(self._chosen.values()) <= LET_GO_MAX:
+        tries, has_moved = LET_GO_MAX, True
+        while has_moved:
+            has_moved = False
             for entry in by_worth:
-                while self._chosen[entry] and self._goes_without(entry):
-                    self._chosen[entry] -= 1
+                while self._chosen[entry] and self._is_idle(entry):
+                    self._end(entry, -1)
+            for entry in by_worth:
+                if self._chosen[entry] and tries and self._may_move():
+                    tries -= 1
+                    has_moved |= self._goes_without(entry)
+
+    def outcome(self) -> Outcome:
+        running = self._occupancy.running
         chosen = {entry: count for entry, count in sorted(self._chosen.items()) if count}
-        return Outcome(self._site, self._placed, chosen, self._preemptions(chosen))
+        ends: Counter[tuple[int, int]] = Counter()
+        for entry, count in chosen.items():
+            ends[int(running.class_ids[entry]), int(running.node[entry])] += count
+        winner = self._item.members[0].task_class.id
+        preemptions = [Preemption(victim, node, count, winner) for (victim, node), count in ends.items()]
+        return Outcome(self._site, self._placed, chosen, preemptions)
 
-    def _make_room(self, queued: Queued) -> int | None:
-        """End the cheapest tasks that give one task of the class a place; returns the row."""
-        best: tuple[Cost, int, Victims] | None = None
-        rows, bounds = self._promising(queued)
-        for row, bound in zip(rows[:VICTIM_NODES_MAX].tolist(), bounds.tolist(), strict=False):
-            if best is not None and bound > best[0][0]:
-                break
-            victims = self._victims_on(row, queued.task_class)
-            if victims is not None and (best is None or (victims.cost, row) < best[:2]):
-                best = (victims.cost, row, victims)
-        if best is None:
-            return None
-        entries, counts = np.array(list(best[2].chosen)), np.array(list(best[2].chosen.values()))
-        self._occupancy.release(self._site.ledger, entries, counts)
-        self._count[entries] -= counts
-        self._chosen.update(best[2].chosen)
-        return best[1]
+    def _place_by_force(self, queued: Queued, missing: int) -> bool:
+        """End others for the tasks that are still missing, one after another. False if not all could be placed."""
+        yielding = Yielding(queued, self._site, self._occupancy, self._count)
+        while missing:
+            if self._winners == WINNERS_MAX:
+                return False
+            found = yielding.cheapest()
+            if found is None:
+                return False
+            row, victims = found
+            for entry, count in victims.chosen.items():
+                self._end(entry, count)
+            room = int(self._site.ledger.room(queued.task_class, np.array([row]), missing)[0])
+            served = 1 if self._site.couplings.couples(queued.task_class) else room
+            self._put(queued, Picked(np.array([row]), np.array([served])))
+            yielding.renew(row)
+            missing -= served
+            self._winners += 1
+        return True
 
-    def _promising(self, queued: Queued) -> tuple[IntArray, IntArray]:
-        """The rows where enough could be ended, and how many tasks at least; the fewest first."""
-        ledger, running = self._site.ledger, self._occupancy.running
-        entries = np.flatnonzero(self._count > 0)
-        nodes = running.node[entries]
-        possible = self._allowed(queued)
-        fewest = np.ones(ledger.count, dtype=np.int64)
-        for resource, need in queued.task_class.needs.items():
-            if resource not in ledger.column:
-                return np.empty(0, np.int64), fewest
-            amounts = self._occupancy.amounts[ledger.column[resource]][entries]
-            free = ledger.free[ledger.column[resource]][: ledger.count]
-            held = np.bincount(nodes, amounts * self._count[entries], ledger.count).astype(np.int64)
-            largest = np.zeros(ledger.count, dtype=np.int64)
-            np.maximum.at(largest, nodes, amounts)
-            possible = possible & (free + held >= need)
-            fewest = np.maximum(fewest, np.ceil((need - free) / np.maximum(largest, 1)).astype(np.int64))
-        rows = np.flatnonzero(possible & (np.bincount(nodes, minlength=ledger.count) > 0))
-        rows = rows[np.argsort(fewest[rows], kind="stable")]
-        return rows, fewest[rows]
+    def _put(self, queued: Queued, picked: Picked) -> None:
+        self._site.put(queued.task_class, picked)
+        self._placed.append((queued, picked))
 
-    def _allowed(self, queued: Queued) -> BoolArray:
-        """Rows that have nothing against the class but a lack of room."""
-        site, task_class = self._site, queued.task_class
-        if task_class.rules is not None and task_class.rules.exclusive:
-            task_class = replace(task_class, rules=replace(task_class.rules, exclusive=False))
-        filters = [each for each in site.filters if each.name != "resources"]
-        allowed = feasible(task_class, site.ledger, slice(0, site.ledger.count), filters)
-        if site.couplings.couples(task_class):
-            allowed = allowed & site.couplings.of(task_class).allowed
-        allowed = allowed.copy()
-        allowed[[row for row in queued.avoid if row < len(allowed)]] = False
-        return allowed
+    def _end(self, entry: int, count: int) -> None:
+        """So many tasks of the entry are to end; a negative number lets them go on."""
+        self._occupancy.release(self._site.ledger, np.array([entry]), np.array([count]))
+        self._count[entry] -= count
+        self._chosen[entry] += count
 
-    def _victims_on(self, row: int, task_class: TaskClass) -> Victims | None:
-        ledger, running = self._site.ledger, self._occupancy.running
-        entries = np.flatnonzero((running.node == row) & (self._count > 0))
-        columns = [ledger.column[resource] for resource in task_class.needs]
-        tenants = [
-            Tenant(
-                entry,
-                tuple(self._occupancy.amounts[columns, entry].tolist()),
-                int(self._count[entry]),
-                int(running.priority[entry]),
-                int(running.started_ms[entry]),
-            )
-            for entry in entries.tolist()
-        ]
-        if task_class.rules is not None and task_class.rules.exclusive:
-            return self._everybody_on(row, tenants)
-        lacking = [
-            need - int(ledger.free[column, row])
-            for column, need in zip(columns, task_class.needs.values(), strict=True)
-        ]
-        return choose_victims(tenants, lacking)
+    def _is_idle(self, entry: int) -> bool:
+        """Whether nobody uses the room of one of its tasks."""
+        free = self._site.ledger.free[:, self._occupancy.running.node[entry]]
+        return bool((free >= self._occupancy.amounts[:, entry]).all())
 
-    def _everybody_on(self, row: int, tenants: list[Tenant]) -> Victims | None:
-        """For a task that wants the node for itself: all that are there, or nobody if one of them must not end."""
-        if sum(each.count for each in tenants) < int(self._site.ledger.tasks[row]):
-            return None
-        return Victims(
-            {each.entry: each.count for each in tenants},
-            (
-                sum(each.count for each in tenants),
-                sum(each.count * each.priority for each in tenants),
-                -sum(each.count * each.started_ms for each in tenants),
-            ),
-        )
+    def _may_move(self) -> bool:
+        """Whether there is any room for one task more of any member: if not, nobody can be moved."""
+        return any(len(self._site.pick(each, 1).rows) for each in self._item.members)
 
     def _goes_without(self, entry: int) -> bool:
         """Whether as much can be placed if one task of the entry goes on; if so, it is placed that way."""
@@ -189,7 +154,7 @@ class _Attempt:
         placed = self._place_again(site)
         if placed is None:
             return False
-        self._site, self._placed = site, placed
+        self._site, self._placed, self._chosen = site, placed, fewer
         return True
 
     def _place_again(self, site: Site) -> Placed | None:
@@ -202,11 +167,3 @@ class _Attempt:
             return None
         site.put(queued.task_class, picked)
         return [(queued, picked)]
-
-    def _preemptions(self, chosen: Chosen) -> list[Preemption]:
-        running = self._occupancy.running
-        ends: Counter[tuple[int, int]] = Counter()
-        for entry, count in chosen.items():
-            ends[int(running.class_ids[entry]), int(running.node[entry])] += count
-        winner = self._item.members[0].task_class.id
-        return [Preemption(victim, node, count, winner) for (victim, node), count in ends.items()]

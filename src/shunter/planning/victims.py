@@ -1,8 +1,8 @@
-"""The cheapest tasks on one node that must end so that another fits there. Called by `preemption`, node by node.
+"""The cheapest tasks on one node that must end so that another fits there. Called by `yielding`, node by node.
 
 Fewest first; among those the least important; among those the youngest, which lose the least work. The search is exact:
-it walks through the choices and cuts off whatever cannot beat the best so far. On a node with very many unlike tasks it
-stops after SEARCH_STEPS_MAX and keeps the best that it has seen, of which no task is superfluous.
+it walks through the choices and cuts off whatever cannot beat the best so far. When the effort is spent it keeps the
+best that it has seen, of which no task is superfluous.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SEARCH_STEPS_MAX = 2_000
+SEARCH_STEPS_MAX = 4_000  # for all nodes that one class looks at in a decision
 
 Cost = tuple[int, int, int]  # tasks, the sum of their priorities, the sum of their ages
 Chosen = dict[int, int]  # entry -> tasks of it that end
@@ -33,10 +33,17 @@ class Victims:
     cost: Cost
 
 
+@dataclass(slots=True)
+class Effort:
+    """Steps of the search that may still be made."""
+
+    steps: int = SEARCH_STEPS_MAX
+
+
 NOBODY = Victims({}, (0, 0, 0))
 
 
-def choose_victims(tenants: Sequence[Tenant], lacking: Sequence[int]) -> Victims | None:
+def choose_victims(tenants: Sequence[Tenant], lacking: Sequence[int], effort: Effort) -> Victims | None:
     """The cheapest of these tasks that hold at least what is lacking of each resource; None if all together do not."""
     short = [number for number, amount in enumerate(lacking) if amount > 0]
     if not short:
@@ -51,9 +58,9 @@ def choose_victims(tenants: Sequence[Tenant], lacking: Sequence[int]) -> Victims
     for number, amount in enumerate(deficit):
         if sum(each.amounts[number] * each.count for each in useful) < amount:
             return None
-    search = _Search(useful)
+    search = _Search(useful, effort)
     search.consider(_quick(useful, deficit))
-    search.walk(0, deficit, ())
+    search.walk(0, deficit, (0, 0, 0))
     assert search.best is not None, "all together are enough"
     return search.best
 
@@ -68,37 +75,53 @@ def cost_of(tenants: Sequence[Tenant], chosen: Chosen) -> Cost:
 
 
 class _Search:
-    """Tenant by tenant: how many of it end."""
+    """Tenant by tenant, the cheapest first: how many of it end."""
 
-    def __init__(self, tenants: list[Tenant]) -> None:
+    def __init__(self, tenants: list[Tenant], effort: Effort) -> None:
         self._tenants = tenants
-        self._steps = 0
+        self._effort = effort
+        self._taken = [0] * len(tenants)
         self.best: Victims | None = None
-        # from tenant i on: the most of each resource that one task holds, and the least of all priorities
+        # from tenant i on: the most of each resource that one task holds
         self._most = [tuple(0 for _ in tenants[0].amounts)]
         for each in reversed(tenants):
             self._most.append(tuple(map(max, self._most[-1], each.amounts)))
         self._most.reverse()
+        self._better = [
+            [i for i in range(j) if all(map(int.__ge__, tenants[i].amounts, tenants[j].amounts))]
+            for j in range(len(tenants))
+        ]
 
     def consider(self, chosen: Chosen) -> None:
         cost = cost_of(self._tenants, chosen)
         if self.best is None or cost < self.best.cost:
             self.best = Victims(chosen, cost)
 
-    def walk(self, index: int, deficit: tuple[int, ...], taken: tuple[tuple[int, int], ...]) -> None:
-        if all(amount <= 0 for amount in deficit):
-            self.consider(dict(taken))
+    def walk(self, index: int, deficit: tuple[int, ...], cost: Cost) -> None:
+        if max(deficit) <= 0:
+            self.consider({each.entry: n for each, n in zip(self._tenants, self._taken, strict=True) if n})
             return
-        self._steps += 1
-        if index == len(self._tenants) or self._steps > SEARCH_STEPS_MAX or not self._may_win(index, deficit, taken):
+        self._effort.steps -= 1
+        if index == len(self._tenants) or self._effort.steps < 0 or not self._may_win(index, deficit, cost):
             return
         tenant = self._tenants[index]
-        enough = max(_ceil(amount, held) for amount, held in zip(deficit, tenant.amounts, strict=True) if held)
-        for count in range(min(max(enough, 0), tenant.count), -1, -1):
+        for count in range(self._most_of(index, deficit), -1, -1):
+            self._taken[index] = count
             left = tuple(amount - held * count for amount, held in zip(deficit, tenant.amounts, strict=True))
-            self.walk(index + 1, left, (*taken, (tenant.entry, count)) if count else taken)
+            tasks, priorities, ages = cost
+            more = (tasks + count, priorities + tenant.priority * count, ages - tenant.started_ms * count)
+            self.walk(index + 1, left, more)
+        self._taken[index] = 0
 
-    def _may_win(self, index: int, deficit: tuple[int, ...], taken: tuple[tuple[int, int], ...]) -> bool:
+    def _most_of(self, index: int, deficit: tuple[int, ...]) -> int:
+        """None while there is another as cheap that holds at least as much: it would do as well in its place."""
+        if any(self._taken[i] < self._tenants[i].count for i in self._better[index]):
+            return 0
+        tenant = self._tenants[index]
+        enough = max(_ceil(amount, held) for amount, held in zip(deficit, tenant.amounts, strict=True) if held)
+        return min(max(enough, 0), tenant.count)
+
+    def _may_win(self, index: int, deficit: tuple[int, ...], cost: Cost) -> bool:
         """Whether what is still lacking could be covered by few enough tasks, if all were as large as the largest."""
         assert self.best is not None
         fewest = 0
@@ -107,9 +130,8 @@ class _Search:
                 return False
             if amount > 0:
                 fewest = max(fewest, _ceil(amount, most))
-        count, priorities, _ = cost_of(self._tenants, dict(taken))
         # tenants are sorted by priority, so none that comes is less important than this one
-        bound = (count + fewest, priorities + fewest * self._tenants[index].priority)
+        bound = (cost[0] + fewest, cost[1] + fewest * self._tenants[index].priority)
         return bound <= self.best.cost[:2]
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.planning import preemption, victims
+from shunter.planning import preemption
 from shunter.planning.gangs import Item, place_gang
 from shunter.planning.occupancy import Occupancy, read_occupancy
 from shunter.planning.preemption import PREEMPT_GAP, Outcome, preempt
 from shunter.planning.scores import SCORES
 from shunter.planning.site import Site
-from shunter.planning.victims import Tenant, choose_victims
+from shunter.planning.victims import Effort, Tenant, choose_victims
 from shunter.planning.view import Queued, Rules, TaskClass
 from tests.unit.planning.yards import Task, Yard
 
@@ -150,13 +150,14 @@ def test_for_an_exclusive_task_everybody_leaves_the_node_or_nobody_does() -> Non
     assert ask(yard, alone) is None
 
 
-def test_the_search_on_a_crowded_node_is_bounded_and_still_ends_nobody_in_vain(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(victims, "SEARCH_STEPS_MAX", 10)
+def test_the_search_on_a_crowded_node_is_bounded_and_still_ends_nobody_in_vain() -> None:
     rng = random.Random(5)
     tenants = [
         Tenant(entry, (rng.randrange(1, 9), rng.randrange(1, 9)), 2, rng.randrange(40), 0) for entry in range(40)
     ]
-    found = choose_victims(tenants, (60, 70))
+    effort = Effort(10)
+    found = choose_victims(tenants, (60, 70), effort)
+    assert effort.steps <= 0
     assert found is not None
     assert_needed(tenants, found.chosen, (60, 70))
 
