@@ -15,6 +15,16 @@ from tests.e2e.cluster import Cluster, eventually
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "shunter-plugin-example"
 NODES = 3
+IDLE_JOB = """
+apiVersion: shunter.dev/v1
+kind: Job
+metadata: {{name: background}}
+spec:
+  runtime: idle
+  dir: {dir}
+  command: [/bin/sh, -c, "echo niceness $(nice); exec sleep 600"]
+  health: [{{plugin: marker, interval: 100ms, failures: 2}}]
+"""
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +86,30 @@ def test_the_chosen_policy_still_decides_after_a_restart(extended: Cluster) -> N
     extended.down()
     extended.up("--simulate-nodes", str(NODES))
     assert [each["name"] for each in extended.items("policies") if each["active"]] == ["cheapest", "maintenance"]
+
+
+def test_an_installed_package_brings_a_runtime_and_a_health_check_that_workers_use(
+    tmp_path: Path, installed: Path
+) -> None:
+    """D-53: tasks run in the plugin's runtime, are looked after by its check, and are ended with its reason."""
+    cluster = Cluster(tmp_path / "home")
+    cluster.environment["PYTHONPATH"] = str(installed)
+    status = tmp_path / "status"
+    status.write_text("well")
+    manifest = tmp_path / "job.yaml"
+    manifest.write_text(IDLE_JOB.format(dir=tmp_path))
+    cluster.up()
+    try:
+        [node] = cluster.items("nodes")
+        assert node["attributes"]["runtime.idle"] == "1.0"
+        cluster.shunter("submit", "-f", str(manifest), code=0)
+        eventually(lambda: "niceness 19" in cluster.shunter("logs", "background/0").out, "the task runs")
+        status.write_text("overwhelmed")
+        cluster.until("background", "failed")
+        [task] = cluster.items("tasks", "background")
+        assert "marker check failed 2 times in a row: status says 'overwhelmed'" in str(task)
+    finally:
+        cluster.down()
 
 
 def node_of(cluster: Cluster, name: str) -> str:

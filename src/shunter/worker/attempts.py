@@ -220,6 +220,8 @@ class Attempts:
 
     async def _find(self, name: str, singles: dict[Attempt, Single]) -> None:
         launches = {attempt: single.launch for attempt, single in singles.items() if single.launch is not None}
+        if not launches and not self._runtimes.is_usable(name):
+            return
         try:
             found = await self._runtimes[name].find(launches)
         except (LookupError, RuntimeGone) as error:

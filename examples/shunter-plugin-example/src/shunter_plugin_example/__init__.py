@@ -1,1 +1,1 @@
-"""A policy, a filter and a score for Shunter, as small as they can be."""
+"""A policy, a filter, a score, a health check and a runtime for Shunter, as small as they can be."""

@@ -123,8 +123,9 @@ class Runtime(Protocol):
         ...
 
     async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:
-        """Called once, after `open`: those of an earlier life's attempts that were started, running or ended.
-        Whatever else of this home there is, is an orphan and is removed. Raises RuntimeGone: all of them are lost."""
+        """Called once, after `open`, unless that returned no attributes and there are no launches: those of an earlier
+        life's attempts that were started, running or ended. Whatever else of this home there is, is an orphan and is
+        removed. Raises RuntimeGone: all of them are lost."""
         ...
 
     async def close(self) -> None:

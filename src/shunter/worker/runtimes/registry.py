@@ -48,6 +48,10 @@ class Runtimes:
             raise LookupError(f"runtime {name}: this node has no such runtime, only {known}")
         return runtime
 
+    def is_usable(self, name: str) -> bool:
+        """Whether it has announced itself: one without attributes has nothing to talk to at present."""
+        return bool(self._attributes.get(name))
+
     def items(self) -> list[tuple[str, Runtime]]:
         return list(self._runtimes.items())
 
