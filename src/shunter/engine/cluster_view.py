@@ -21,7 +21,7 @@ _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 
 
 def build_view(state: State) -> ClusterView:
-    _note_changes(state)
+    note_changes(state)
     return ClusterView(
         version=state.version,
         nodes=state.nodes.view,
@@ -39,7 +39,7 @@ def build_view(state: State) -> ClusterView:
     )
 
 
-def _note_changes(state: State) -> None:
+def note_changes(state: State) -> None:
     """Put down anew what waits of the classes that were touched since the last view."""
     for class_id in state.touched_classes:
         record = state.classes.get(class_id)

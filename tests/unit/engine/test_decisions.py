@@ -8,7 +8,7 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round
-from shunter.model.jobs import JobOptions, Restart
+from shunter.model.jobs import Affinity, JobOptions, Restart
 from shunter.model.lifecycles import TaskEvent
 from shunter.model.messages import Returned
 from shunter.planning.view import ClusterView, Decision, Placement, Preemption
@@ -266,5 +266,59 @@ def test_a_retry_elsewhere_does_not_go_to_the_same_node() -> None:
         [(node, order)] = stage.orders()
         assert (first, node, order.attempt) == (1, second, 2)
         assert stage.counts(job.job_id) == {"assigned": 1}
+
+    play(scene)
+
+
+def test_two_namespaces_share_the_lanes_evenly_though_one_came_first() -> None:
+    """A long array that came first does not keep all lanes by refilling them."""
+
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=4)
+        [first] = await stage.submit(spec("first", 100, namespace="ada"))
+        [second] = await stage.submit(spec("second", 100, namespace="bob"))
+        for _ in range(6):
+            for _, order in stage.orders():
+                await stage.end(node, order)
+            await stage.settle(0.5)
+        lanes = stage.engine.state.nodes.records[node].lanes.values()
+        widths = {each.task_class.key.namespace: each.width for each in lanes}
+        assert widths == {"ada": 2, "bob": 2}
+        assert stage.counts(second.job_id)["succeeded"] > 0 < stage.counts(first.job_id)["succeeded"]
+
+    play(scene)
+
+
+def test_a_strict_queue_starts_its_jobs_in_the_order_in_which_they_came() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=2)
+        await tell(stage, lambda round: round.record(c.QueueSet("fifo", False, True, 0, 0, round.now_ms)))
+        fifo = JobOptions(queue="fifo")
+        [running] = await stage.submit(spec("running", needs={"cpu": 1000}, options=fifo))
+        [large] = await stage.submit(spec("large", needs={"cpu": 2000}, options=fifo))
+        [small] = await stage.submit(spec("small", needs={"cpu": 1000}, options=fifo))
+        assert stage.counts(small.job_id) == {"queued": 1}
+        [(_, order)] = stage.orders()
+        await stage.end(node, order)
+        assert (stage.counts(large.job_id), stage.counts(small.job_id)) == ({"assigned": 1}, {"queued": 1})
+        assert running.job_id not in stage.engine.state.jobs
+
+    play(scene)
+
+
+def test_a_job_keeps_others_away_that_it_does_not_want_beside_it() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=8)
+        await stage.join("n2", cpu=8)
+        rule = Affinity("job", "job.labels.noisy == 'yes'", require=True, anti=True)
+        [quiet] = await stage.submit(spec("quiet", affinity=(rule,)))
+        [noisy] = await stage.submit(spec("noisy", 3, labels={"noisy": "yes"}))
+        table = stage.engine.state.table
+        where = [
+            set(table.node[group.base : group.base + group.count].tolist())
+            for job in (quiet, noisy)
+            for group in stage.engine.state.jobs[job.job_id].groups
+        ]
+        assert not where[0] & where[1]
 
     play(scene)

@@ -1,0 +1,92 @@
+"""Lanes that ran low get more tasks of their class, without asking the policy again. Called by `engine.placing`.
+
+The policy chose the node for the class; while nobody who goes before it could use the room, that choice stands. Who
+goes before whom is the order of the built-in planner: urgency, then fair shares, then the longer wait.
+"""
+
+from __future__ import annotations
+
+from shunter.engine.cluster_view import note_changes
+from shunter.engine.decisions import give
+from shunter.engine.records import ClassRecord, Lanes
+from shunter.engine.round import Round
+from shunter.planning.order import by_urgency
+from shunter.planning.shares import Shares
+
+RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply given up
+CONTENDERS_MAX = 64  # classes that wait; with more of them every lane goes back to the policy
+
+
+def refill(round: Round) -> None:
+    """Class by class, unless one ahead could use the room."""
+    hungry: dict[int, list[Lanes]] = {}
+    for class_id, node in round.hungry:
+        record = round.state.classes.get(class_id)
+        lanes = record.lanes.get(node) if record else None
+        if record is not None and lanes is not None and record.queued and _may_refill(round, record, lanes):
+            hungry.setdefault(class_id, []).append(lanes)
+    if not hungry:
+        return
+    ahead: list[ClassRecord] = []
+    for record in _in_order(round, hungry):
+        for lanes in hungry.get(record.id, ()):
+            if record.queued and not _is_wanted(round, lanes, ahead):
+                _top_up(round, lanes)
+        if record.queued and not round.state.queues.get(record.key.queue).is_paused:
+            ahead.append(record)
+
+
+def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
+    """Whether the policy's choice still stands; what must be on one node, or nowhere for now, is not refilled."""
+    state = round.state
+    is_served = state.nodes.view.eligible[lanes.node] and not state.queues.get(record.key.queue).is_paused
+    return bool(lanes.may_refill and is_served and not record.key.node)
+
+
+def _in_order(round: Round, hungry: dict[int, list[Lanes]]) -> list[ClassRecord]:
+    state = round.state
+    if len(hungry) == 1 and len(state.classes) == 1:
+        return list(state.classes.values())
+    note_changes(state)
+    if len(state.waiting) > CONTENDERS_MAX:
+        return []
+    nodes = state.nodes.view
+    totals = nodes.capacity[: nodes.count][nodes.eligible[: nodes.count]].sum(axis=0).tolist()
+    shares = Shares(state.usage, totals)
+    keyed = [
+        (
+            by_urgency(queued),
+            shares.level((queued.task_class.namespace, None)),
+            shares.level((queued.task_class.namespace, queued.task_class.user)),
+            queued.since,
+            queued.task_class.id,
+        )
+        for queued in state.waiting
+    ]
+    return [state.classes[entry[4]] for entry in sorted(keyed)]
+
+
+def _is_wanted(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
+    """Whether a class ahead would fit if one of these lanes were given up."""
+    if len(ahead) > RIVALS_MAX:
+        return True
+    nodes, node = round.state.nodes.view, lanes.node
+    mine = lanes.task_class.vector
+    for rival in ahead:
+        for column, need in enumerate(rival.vector.tolist()):
+            free = nodes.capacity[node, column] - nodes.reserved[node, column]
+            freed = int(mine[column]) if column < mine.size else 0
+            if need and need > free + freed:
+                break
+        else:
+            return True
+    return False
+
+
+def _top_up(round: Round, lanes: Lanes) -> None:
+    record = lanes.task_class
+    fair = max(record.queued // (2 * max(record.width, 1)), 1)  # near the end, leave something for the other lanes
+    target = lanes.width * min(record.depth, fair)
+    if lanes.outstanding * 2 <= target or lanes.outstanding < lanes.width:
+        give(round, record, lanes.node, target - lanes.outstanding)
+        round.has_backlog |= lanes.outstanding > lanes.width
