@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from shunter.model.jobs import Mount
 from shunter.worker.runtimes.port import NotStarted
 from tests.services.docker_daemon import IMAGE, TestDaemon, root_files
-from tests.services.docker_stage import docker_staged
+from tests.services.docker_stage import docker_staged, until
 
 pytestmark = pytest.mark.services
 
@@ -31,10 +33,14 @@ async def test_output_is_kept_byte_for_byte(tmp_path: Path, docker: TestDaemon) 
         assert out == b"".join(b"%d\n" % n for n in range(1, 30001)) + bytes(200_000)
 
 
+async def test_output_is_seen_while_it_comes_also_without_a_line_break(tmp_path: Path, docker: TestDaemon) -> None:
+    async with docker_staged(tmp_path, docker) as stage:
+        await stage.launch("/bin/sh", "-c", "printf 'name? '; exec sleep 60")
+        await until(lambda: stage.read() == b"name? ")
+
+
 async def test_output_beyond_the_limit_is_cut_in_the_middle(tmp_path: Path, docker: TestDaemon) -> None:
     async with docker_staged(tmp_path, docker) as stage:
-        await stage.run("/bin/seq", "1", "200000", log_max_bytes=80_000)
-        stage.launches.popitem()[1].log.end()
         await stage.run("/bin/seq", "1", "200000", log_max_bytes=80_000)
         list(stage.launches.values())[-1].log.end()
         log = stage.read_log()
@@ -134,3 +140,21 @@ async def test_without_a_command_the_image_s_own_entry_point_gets_the_arguments(
     async with docker_staged(tmp_path, docker) as stage:
         assert (await stage.run(image="shunter-entry:1", args=("hello",)))[1] == b"image: hello\n"
         assert (await stage.run("/bin/echo", image="shunter-entry:1", args=("bare",)))[1] == b"bare\n"
+
+
+def test_a_worker_that_only_looks_for_a_daemon_loads_no_client(tmp_path: Path, docker: TestDaemon) -> None:
+    program = f"""
+import asyncio, pathlib, sys
+from shunter.worker.runtimes.docker import DockerRuntime
+from shunter.worker.settings import WorkerSettings
+
+async def look():
+    runtime = DockerRuntime(WorkerSettings(home=pathlib.Path({str(tmp_path)!r}), name="x", docker_host={docker.host!r}))
+    print(await runtime.open(), await runtime.find({{}}), "aiodocker" in sys.modules)
+    await runtime.close()
+
+asyncio.run(look())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("{'runtime.docker': '")
+    assert done.stdout.endswith("{} False\n")

@@ -26,16 +26,24 @@ def stamp(after_ns: int) -> bytes:
     return b"2026-11-15T14:%02d:%02d.%09dZ" % (second // 60, second % 60, at_ns % 10**9)
 
 
-def multiplexed(entries: list[Entry], since: str) -> bytes:
-    """What a daemon answers that has these entries: all from a time on."""
+def logged(entries: list[Entry], since: str = "0") -> bytes:
+    """What a daemon has in its log: entries with their times, all from a time on."""
     second, _, fraction = since.partition(".")
     since_ns = int(second) * 10**9 + int(fraction or 0)
-    body = b""
-    for stream, after_ns, data in entries:
-        if START_S * 10**9 + after_ns >= since_ns:
-            line = stamp(after_ns) + b" " + data
-            body += HEADER.pack(stream + 1, len(line)) + line
-    return body
+    return b"".join(
+        frame(stream, stamp(after_ns) + b" " + data)
+        for stream, after_ns, data in entries
+        if START_S * 10**9 + after_ns >= since_ns
+    )
+
+
+def streamed(entries: list[Entry]) -> bytes:
+    """What whoever is attached gets of the same output."""
+    return b"".join(frame(stream, data) for stream, _, data in entries)
+
+
+def frame(stream: int, data: bytes) -> bytes:
+    return HEADER.pack(stream + 1, len(data)) + data
 
 
 def pieces(body: bytes, chance: random.Random) -> Iterator[bytes]:
@@ -45,8 +53,24 @@ def pieces(body: bytes, chance: random.Random) -> Iterator[bytes]:
         body = body[size:]
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_every_byte_is_taken_once_over_restarts_at_any_moment(tmp_path: Path, seed: int) -> None:
+def read_log(copy: Copy, entries: list[Entry], chance: random.Random) -> None:
+    """As `docker.running` does it; the connection may end in the middle."""
+    if copy.is_live:
+        copy.go_over(copy.oldest_ns(logged(entries)))
+    copy.begin()
+    for piece in pieces(logged(entries, copy.since), chance):
+        copy.take(piece)
+        if chance.random() < 0.05:
+            copy.note()
+        if chance.random() < 0.02:
+            break
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_byte_is_taken_once_over_restarts_at_any_moment(
+    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.time_ns", lambda: START_S * 10**9)
     chance = random.Random(seed)
     entries: list[Entry] = []
     after_ns = 0
@@ -56,31 +80,57 @@ def test_every_byte_is_taken_once_over_restarts_at_any_moment(tmp_path: Path, se
     note = tmp_path / "note.json"
     log = TaskLog.create(tmp_path, NAME, MAX_BYTES)
     copy = Copy(log, note)
+    if chance.random() < 0.2:
+        copy.say("our own")
+    for piece in pieces(streamed(entries[: chance.randint(0, 60)]), chance):
+        copy.take_live(piece)
+        if chance.random() < 0.05:
+            copy.note()
+        if chance.random() < 0.02:
+            break
     visible = 0
     while visible < len(entries):
-        visible = min(len(entries), visible + chance.randint(0, 20))
-        for piece in pieces(multiplexed(entries[:visible], copy.since), chance):
-            copy.take(piece)
-            if chance.random() < 0.05:
-                copy.note()
-            if chance.random() < 0.02:
-                break  # the connection ends in the middle
         if chance.random() < 0.5:  # the worker is killed: what was not noted is forgotten
             log.close()
             log = TaskLog.reopen(tmp_path, log.segment, NAME, MAX_BYTES)
             copy = Copy(log, note)
-        copy.begin()
-    copy.take(multiplexed(entries, copy.since))
+        visible = min(len(entries), visible + chance.randint(0, 20))
+        read_log(copy, entries[:visible], chance)
+    copy.begin()
+    copy.take(logged(entries, copy.since))
     log.end()
     for stream, suffix in ((OUT, "out"), (ERR, "err")):
         wanted = b"".join(data for target, _, data in entries if target == stream)
-        assert (tmp_path / f"{log.segment}.{suffix}").read_bytes() == wanted, f"seed {seed}"
+        found = (tmp_path / f"{log.segment}.{suffix}").read_bytes().removeprefix(b"[shunter: our own]\n")
+        assert found == wanted, f"seed {seed}"
+
+
+def test_where_the_daemon_s_log_has_lost_its_beginning_the_noted_time_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_ns = START_S * 10**9
+    monkeypatch.setattr("time.time_ns", lambda: now_ns)
+    log = TaskLog.create(tmp_path, NAME, MAX_BYTES)
+    copy = Copy(log, tmp_path / "note.json")
+    entries = [(OUT, second * 10**9, b"%d\n" % second) for second in range(20)]
+    copy.take_live(streamed(entries[:10]))
+    now_ns += 9_500_000_000
+    copy.note()
+    copy.take_live(streamed(entries[10:12]))  # not noted any more
+    log.close()
+    log = TaskLog.reopen(tmp_path, log.segment, NAME, MAX_BYTES)
+    copy = Copy(log, tmp_path / "note.json")
+    kept = entries[5:]  # what the daemon still has
+    copy.go_over(copy.oldest_ns(logged(kept)))
+    copy.take(logged(kept, copy.since))
+    assert (tmp_path / f"{log.segment}.out").read_bytes() == b"".join(data for _, _, data in entries)
 
 
 def test_a_clock_that_is_set_back_loses_nothing_while_it_is_followed(tmp_path: Path) -> None:
     log = TaskLog.create(tmp_path, NAME, MAX_BYTES)
     copy = Copy(log, tmp_path / "note.json")
-    copy.take(multiplexed([(OUT, 5 * 10**9, b"five\n"), (OUT, 10**9, b"one\n"), (OUT, 2 * 10**9, b"two\n")], "0"))
+    copy.go_over(0)
+    copy.take(logged([(OUT, 5 * 10**9, b"five\n"), (OUT, 10**9, b"one\n"), (OUT, 2 * 10**9, b"two\n")]))
     assert (tmp_path / f"{log.segment}.out").read_bytes() == b"five\none\ntwo\n"
 
 
@@ -90,7 +140,8 @@ def test_lines_of_our_own_are_not_taken_for_the_task_s(tmp_path: Path) -> None:
     log.close()
     log = TaskLog.reopen(tmp_path, log.segment, NAME, MAX_BYTES)
     copy = Copy(log, tmp_path / "note.json")
-    copy.take(multiplexed([(ERR, 1, b"the task's\n")], copy.since))
+    copy.go_over(0)
+    copy.take(logged([(ERR, 1, b"the task's\n")], copy.since))
     assert (tmp_path / f"{log.segment}.err").read_bytes() == b"[shunter: image x: pulling]\nthe task's\n"
 
 

@@ -7,14 +7,18 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from shunter.worker.runtimes.docker import probe
+
 if TYPE_CHECKING:
     import aiodocker
+    import aiohttp
 
 SOCKETS = ("/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock")
 PODMAN_INITS = ("/usr/libexec/podman/catatonit", "/usr/lib/podman/catatonit", "/usr/bin/catatonit")
@@ -57,6 +61,21 @@ def find_host(wanted: str = "") -> str:
     return next((UNIX + path for path in sockets if Path(path).is_socket()), "")
 
 
+class Stream:
+    """The output of a container as it comes. While nobody reads, the container waits when it has written enough."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+
+    async def read(self) -> bytes:
+        """The next piece; empty at the end, or when the daemon ended."""
+        with translated():
+            return await self._response.content.readany()
+
+    def close(self) -> None:
+        self._response.close()
+
+
 class Daemon:
     """Every call raises DaemonAway or DaemonRefused. Looks for the socket anew as long as nothing has answered."""
 
@@ -64,13 +83,13 @@ class Daemon:
         self._wanted = host
         self._docker: aiodocker.Docker | None = None
 
+    async def version(self) -> str:
+        """Whether it answers, and as what."""
+        return str((await self._ask("version")).get("Version", "unknown"))
+
     async def facts(self) -> Facts:
         """Ask the daemon who it is."""
-        docker = self._connect()
-        with translated():
-            async with asyncio.timeout(CHECK_MAX_S):
-                version = await docker.version()
-                info = await docker.system.info()
+        version, info = await self._ask("version"), await self._ask("info")
         parts = [str(part.get("Name", "")) for part in version.get("Components") or ()]
         is_podman = any("podman" in part.lower() for part in parts)
         return Facts(
@@ -121,18 +140,28 @@ class Daemon:
         found: list[dict[str, Any]] = await self._call("GET", "containers/json", {"all": "1", "filters": filters})
         return found
 
-    async def output(self, id: str, since: str, follow: bool) -> AsyncIterator[bytes]:
+    async def output(self, id: str, since: str, follow: bool) -> AsyncGenerator[bytes, None]:
         """Both streams as the daemon multiplexes them, with times: raw pieces, cut anywhere."""
         wanted = {"stdout": "1", "stderr": "1", "timestamps": "1", "since": since, "follow": "1" if follow else "0"}
+        docker = await self._settle()
         with translated():
-            async with self._request("GET", f"containers/{id}/logs", wanted) as response:
+            async with _request(docker, "GET", f"containers/{id}/logs", wanted) as response:
                 await _refuse(response)
                 while piece := await response.content.readany():
                     yield piece
 
+    async def attach(self, id: str) -> Stream:
+        """Both streams as they are written; complete where the container has not started yet."""
+        docker = await self._settle()
+        url = f"{docker.docker_host}/{docker.api_version}/containers/{id}/attach?stream=1&stdout=1&stderr=1"
+        with translated():
+            response = await docker.session.post(url)
+            await _refuse(response)
+        return Stream(response)
+
     async def execute(self, id: str, command: Sequence[str]) -> tuple[int, str]:
         """Run a command inside; its exit code and the end of its output. Cancelled, it kills the command."""
-        docker = self._connect()
+        docker = await self._settle()
         with translated():
             beside = await docker.containers.container(id).exec(list(command), stdin=False)
             kept = b""
@@ -150,7 +179,7 @@ class Daemon:
 
     async def pull(self, image: str, auth: Mapping[str, str] | None) -> AsyncIterator[dict[str, Any]]:
         """The daemon's progress, one item at a time."""
-        docker = self._connect()
+        docker = await self._settle()
         with translated():
             async for item in docker.images.pull(image, auth=dict(auth) if auth else None, stream=True):
                 if "error" in item:
@@ -159,13 +188,30 @@ class Daemon:
 
     # ---- inside ----
 
-    def _connect(self) -> aiodocker.Docker:
+    async def _ask(self, path: str) -> dict[str, Any]:
+        """A question that needs no library, where the daemon has a socket."""
+        host = self._find()
+        if not host.startswith(UNIX):
+            answer: dict[str, Any] = await self._call("GET", path, within_s=CHECK_MAX_S)
+            return answer
+        try:
+            async with asyncio.timeout(CHECK_MAX_S):
+                return dict(await probe.ask(host.removeprefix(UNIX), path))
+        except (OSError, TypeError, ValueError) as error:  # among the first: that it took too long
+            raise DaemonAway(f"the Docker daemon at {host} does not answer: {error}") from error
+
+    def _find(self) -> str:
+        host = find_host(self._wanted)
+        if not host:
+            raise DaemonAway("no Docker daemon was found; start one, or name its socket in DOCKER_HOST")
+        if host.startswith(UNIX) and not Path(host.removeprefix(UNIX)).is_socket():
+            raise DaemonAway(f"no Docker daemon was found at {host}")
+        return host
+
+    async def _connect(self) -> aiodocker.Docker:
         if self._docker is None:
-            host = find_host(self._wanted)
-            if not host:
-                raise DaemonAway("no Docker daemon was found; start one, or name its socket in DOCKER_HOST")
-            if host.startswith(UNIX) and not Path(host.removeprefix(UNIX)).is_socket():
-                raise DaemonAway(f"no Docker daemon was found at {host}")
+            host = self._find()
+            await asyncio.to_thread(_load)
             import aiodocker
             import aiohttp
 
@@ -174,8 +220,19 @@ class Daemon:
             if host.startswith(UNIX):
                 connector = aiohttp.UnixConnector(host.removeprefix(UNIX), limit=0)
                 session = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout())
-            self._docker = aiodocker.Docker(host, session=session)
+            made = aiodocker.Docker(host, session=session)
+            if self._docker is None:
+                self._docker = made
+            else:  # somebody else was here meanwhile
+                await made.session.close()
         return self._docker
+
+    async def _settle(self) -> aiodocker.Docker:
+        docker = await self._connect()
+        if docker.api_version == "auto":
+            with translated():
+                await docker.version()  # which settles the version that both speak
+        return docker
 
     async def _call(
         self,
@@ -185,24 +242,25 @@ class Daemon:
         body: Any = None,
         within_s: float | None = CALL_MAX_S,
     ) -> Any:
+        docker = await self._settle()
         with translated():
-            async with asyncio.timeout(within_s), self._request(method, path, params, body) as response:
+            async with asyncio.timeout(within_s), _request(docker, method, path, params, body) as response:
                 await _refuse(response)
                 content = await response.read()
         return msgspec.json.decode(content) if content else None
 
-    @contextlib.asynccontextmanager
-    async def _request(
-        self, method: str, path: str, params: Mapping[str, str] | None, body: Any = None
-    ) -> AsyncIterator[Any]:
-        docker = self._connect()
-        if docker.api_version == "auto":
-            await docker.version()  # which settles the version that both speak
-        data = None if body is None else msgspec.json.encode(body)
-        url = f"{docker.docker_host}/{docker.api_version}/{path}"
-        headers = {"Content-Type": "application/json"}
-        async with docker.session.request(method, url, params=params, data=data, headers=headers) as response:
-            yield response
+
+def _request(
+    docker: aiodocker.Docker, method: str, path: str, params: Mapping[str, str] | None, body: Any = None
+) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+    data = None if body is None else msgspec.json.encode(body)
+    url = f"{docker.docker_host}/{docker.api_version}/{path}"
+    return docker.session.request(method, url, params=params, data=data, headers={"Content-Type": "application/json"})
+
+
+def _load() -> None:
+    """The library takes a good part of a second to load: beside the worker's loop, not in it."""
+    import aiodocker  # noqa: F401
 
 
 @contextlib.contextmanager
@@ -223,7 +281,7 @@ def translated() -> Iterator[None]:
         raise DaemonAway(f"the Docker daemon does not answer: {error}") from error
 
 
-async def _refuse(response: Any) -> None:
+async def _refuse(response: aiohttp.ClientResponse) -> None:
     """Raises what an answer with an error says."""
     if response.status < 400:
         return

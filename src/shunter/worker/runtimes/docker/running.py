@@ -16,13 +16,15 @@ import psutil
 
 from shunter.log import Log
 from shunter.worker.runtimes.docker.creation import HOST_NETWORK, is_published
-from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway, DaemonRefused
+from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway, DaemonRefused, Stream
 from shunter.worker.runtimes.docker.output import Copy
 from shunter.worker.runtimes.port import Launch, Outcome, RuntimeGone, Usage
 
 log = Log(__name__)
 
 FOLLOW_AFTER_S = 0.2  # what ends sooner is read once, at its end
+STREAM_END_MAX_S = 30.0  # from the end of a container to the end of its output
+ENTRY_MIN_BYTES = 64  # of the daemon's log, to see the time of its first entry
 FOLLOW_AGAIN_S = 1.0
 DISK_CHECK_S = 1.0
 DISK_CHECK_SHARE = 0.05  # of the time may go into adding up the container's files
@@ -35,15 +37,20 @@ ENDED = re.compile("is not running|can only kill running")  # in Docker's words,
 
 
 class Container:
-    """Implements `port.Running`."""
+    """Implements `port.Running`. `stream` is its output from the beginning, where somebody was attached before."""
 
-    def __init__(self, daemon: Daemon, id: str, launch: Launch, copy: Copy, removing: asyncio.Semaphore) -> None:
+    def __init__(
+        self, daemon: Daemon, id: str, launch: Launch, copy: Copy, removing: asyncio.Semaphore, stream: Stream | None
+    ) -> None:
         self.id = id
         self.started_ms = int(time.time() * 1000)
         self._daemon = daemon
         self._launch = launch
         self._copy = copy
         self._removing = removing
+        self._stream = stream
+        self._stream_ended = asyncio.Event()
+        self._was_away = False  # the daemon, while the container ran
         self._address = ""  # in a network of its own, where the worker can reach it
         self._disk_passed = False
         self.is_known = True  # False once it is removed or given up
@@ -132,16 +139,17 @@ class Container:
     # ---- inside ----
 
     async def _watch(self) -> Outcome:
-        beside = [asyncio.ensure_future(self._follow())]
-        if self._launch.spec.disk_bytes:
-            beside.append(asyncio.ensure_future(self._check_disk()))
+        copying = asyncio.ensure_future(self._copy_output())
+        beside = [asyncio.ensure_future(self._check_disk())] if self._launch.spec.disk_bytes else []
         try:
             code = await self._wait()
+            await self._finish_output(copying)
         finally:
-            for each in beside:
+            for each in (copying, *beside):
                 each.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
-        await self._read_rest()
+            await asyncio.gather(copying, *beside, return_exceptions=True)
+            if self._stream is not None:
+                self._stream.close()
         return await self._judge(code)
 
     def _give_up(self, reason: str) -> RuntimeGone:
@@ -159,6 +167,7 @@ class Container:
             except DaemonRefused as error:
                 raise self._give_up(f"the container is gone: {error}") from error
             except DaemonAway as error:
+                self._was_away = True
                 if await self._is_answering():
                     seen_at = time.monotonic()
                 elif time.monotonic() - seen_at > AWAY_MAX_S:
@@ -172,25 +181,50 @@ class Container:
             return False
         return True
 
-    async def _follow(self) -> None:
-        """Copy the output while it comes. Where this breaks off, the rest is read later."""
+    async def _copy_output(self) -> None:
+        """Take the output while it comes: from the stream, and where there is none any longer, from the log."""
+        if self._stream is not None:
+            with contextlib.suppress(DaemonAway):
+                while piece := await self._stream.read():
+                    self._copy.take_live(piece)
+            self._stream_ended.set()
         await asyncio.sleep(FOLLOW_AFTER_S)
         while True:
             with contextlib.suppress(DaemonAway, DaemonRefused):
-                await self._read(follow=True)
+                await self._read_log(follow=True)
             await asyncio.sleep(FOLLOW_AGAIN_S)
 
-    async def _read_rest(self) -> None:
-        try:
-            await self._read(follow=False)
-        except (DaemonAway, DaemonRefused) as error:
-            log.warning("container.log_incomplete", container=self.id[:12], error=error)
+    async def _finish_output(self, copying: asyncio.Future[None]) -> None:
+        """The container has ended: what is still to come of its output comes at once."""
+        if self._stream is not None and not self._was_away:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STREAM_END_MAX_S):
+                    await self._stream_ended.wait()
+        copying.cancel()
+        await asyncio.gather(copying, return_exceptions=True)
+        if not (self._stream_ended.is_set() and self._copy.is_live and not self._was_away):
+            try:
+                await self._read_log(follow=False)
+            except (DaemonAway, DaemonRefused) as error:
+                log.warning("container.log_incomplete", container=self.id[:12], error=error)
         self._copy.note()
 
-    async def _read(self, follow: bool) -> None:
+    async def _read_log(self, follow: bool) -> None:
+        if self._copy.is_live:
+            self._copy.go_over(await self._oldest_ns())
         self._copy.begin()
         async for piece in self._daemon.output(self.id, self._copy.since, follow):
             self._copy.take(piece)
+
+    async def _oldest_ns(self) -> int:
+        """The time of the first entry that the daemon's log still has."""
+        beginning = b""
+        async with contextlib.aclosing(self._daemon.output(self.id, "0", follow=False)) as pieces:
+            async for piece in pieces:
+                beginning += piece
+                if len(beginning) >= ENTRY_MIN_BYTES:
+                    break
+        return self._copy.oldest_ns(beginning)
 
     async def _check_disk(self) -> None:
         """What it writes outside its mounts is added up by the daemon, now and then."""

@@ -38,6 +38,7 @@ class DockerRuntime:
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._folder = settings.home / "docker"
+        self._id_file = self._folder / "id"
         self._node = settings.name
         self._daemon = Daemon(settings.docker_host)
         self._images = Images(self._daemon)
@@ -68,7 +69,7 @@ class DockerRuntime:
             if container is not None and container.pull == "always":
                 await self._images.pull(container.image, copy.say)
             id = await self._create(launch, config, copy)
-            return await self._start(id, launch, copy)
+            return await self._start(id, launch, copy, facts)
         except DaemonAway as error:
             raise RuntimeGone(str(error)) from error
         except OSError as error:
@@ -78,6 +79,8 @@ class DockerRuntime:
 
     async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:
         found: dict[Attempt, Running] = {}
+        if not launches and not self._id_file.exists():
+            return found  # no container was ever started here
         try:
             for each in await self._ours(FIND_MAX_S if launches else 0.0):
                 attempt = read_attempt(each["Labels"])
@@ -125,9 +128,12 @@ class DockerRuntime:
                     raise NotStarted(f"image {container.image}: {error}") from error
         raise NotStarted(f"image {container.image}: the container's name {name} is taken, and does not get free")
 
-    async def _start(self, id: str, launch: Launch, copy: Copy) -> Container:
-        container = Container(self._daemon, id, launch, copy, self._removing)
+    async def _start(self, id: str, launch: Launch, copy: Copy, facts: Facts) -> Container:
+        stream = None
         try:
+            if not facts.is_podman:
+                stream = await self._or_remove(asyncio.ensure_future(self._daemon.attach(id)), id)
+            container = Container(self._daemon, id, launch, copy, self._removing, stream)
             await self._or_remove(asyncio.ensure_future(self._daemon.start(id)), id)
             if needs_address(launch):
                 container.learn(await self._daemon.inspect(id))
@@ -172,7 +178,8 @@ class DockerRuntime:
             await asyncio.sleep(FIND_EVERY_S)
 
     async def _adopt(self, id: str, launch: Launch) -> Container:
-        container = Container(self._daemon, id, launch, Copy(launch.log, self._note(launch.attempt)), self._removing)
+        copy = Copy(launch.log, self._note(launch.attempt))
+        container = Container(self._daemon, id, launch, copy, self._removing, stream=None)
         container.learn(await self._daemon.inspect(id))
         log.info("container.found", container=id[:12], job=launch.order.job_name, index=launch.attempt.index)
         return self._keep(container, launch.attempt)
@@ -200,14 +207,16 @@ class DockerRuntime:
             await self._look()
             if was != self._facts:
                 log.info("docker.changed", version=self._facts.version if self._facts else "gone")
-                if self._facts is not None:
+                if self._facts is not None and self._id_file.exists():
                     await self._sweep()
                 if self.changed is not None:
                     self.changed(self._attributes())
 
     async def _look(self) -> None:
+        """Is the daemon there, and is it the same?"""
         try:
-            self._facts = await self._daemon.facts()
+            if self._facts is None or await self._daemon.version() != self._facts.version:
+                self._facts = await self._daemon.facts()
         except (DaemonAway, DaemonRefused):
             self._facts = None
 
@@ -231,12 +240,11 @@ class DockerRuntime:
         """Of this home, and of no other that ever lay at its path."""
         if not self._home_id:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            file = self._folder / "id"
             try:
-                self._home_id = file.read_text().strip()
+                self._home_id = self._id_file.read_text().strip()
             except FileNotFoundError:
                 self._home_id = uuid.uuid4().hex
-                file.write_text(self._home_id)
+                self._id_file.write_text(self._home_id)
         return self._home_id
 
     def _name(self, attempt: Attempt) -> str:
