@@ -86,13 +86,13 @@ class DryRun:
         self.state.names.get(job.namespace, {}).pop(job.name, None)
 
     def place(self) -> None:
-        """Rounds of placing until nothing more happens; whoever is preempted ends at once."""
+        """The rounds of placing that a change would bring about; whoever is preempted ends at once, all together."""
         for _ in range(ROUNDS_MAX):
             round = self._new_round()
             place(round, self._policy)
-            if not round.changes and not round.is_partial and not self._end_preempted():
-                break
             self._read_off(round)
+            if not round.is_partial and not self._end_preempted():
+                break
 
     def started(self, job_id: int) -> int:
         """How many tasks of a job found a node in this dry run."""

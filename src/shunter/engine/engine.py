@@ -131,7 +131,7 @@ class Engine:
     @property
     def policy(self) -> Policy:
         """Who decides. Another one decides from the next round on."""
-        return self.brain
+        return self.brain.policy
 
     @policy.setter
     def policy(self, policy: Policy) -> None:

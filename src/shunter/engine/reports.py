@@ -71,7 +71,7 @@ def on_returned(round: Round, node: int, returned: Returned) -> None:
             if _believed(round, group, node, index, index, returned.attempt, _ASSIGNED):
                 _move(round, group, node, index, index, TaskEvent.RETURNED)
             elif _believed(round, group, node, index, index, returned.attempt, _STOPPING):
-                _move(round, group, node, index, index, _after_stop(group, index))
+                _move(round, group, node, index, index, _after_stop(round, group, index))
     lanes = group.task_class.lanes.get(node)
     if lanes is not None:
         lanes.recalled = False
@@ -113,7 +113,7 @@ def lose(round: Round, group: Group, first: int, last: int, reason: str) -> None
         for index in range(first, last + 1):
             lose(round, group, index, index, reason)
     elif table.state[group.base + first] == _STOPPING:
-        _move(round, group, node, first, first, _after_stop(group, first))
+        _move(round, group, node, first, first, _after_stop(round, group, first))
     else:
         why = f"lost {round.settings.lost_max} times, the last time: {reason}"
         row = group.base + first
@@ -237,7 +237,7 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
         return
     delay_s = None
     if is_stopping:
-        event = _after_stop(group, index)
+        event = _after_stop(round, group, index)
     elif (delay_s := back_off_s(group.spec.restart, int(table.restarts[row]), has_failed, round.random)) is not None:
         event = TaskEvent.RETRIED
     elif not has_failed:
@@ -258,9 +258,14 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
         round.maybe_over[group.job.id] = None
 
 
-def _after_stop(group: Group, index: int) -> TaskEvent:
+def _after_stop(round: Round, group: Group, index: int) -> TaskEvent:
     """A stop that was asked for ends a task; one that makes room, or empties a node, sends it back to the queue."""
-    return TaskEvent.REQUEUED if group.coming_back and index in group.coming_back else TaskEvent.STOPPED
+    if not group.coming_back or index not in group.coming_back:
+        return TaskEvent.STOPPED
+    lanes = group.task_class.lanes.get(int(round.state.table.node[group.base + index]))
+    if lanes is not None:
+        lanes.may_refill = False  # its room is meant for someone else: who gets it is for the policy to say
+    return TaskEvent.REQUEUED
 
 
 def _reason(ended: Ended, exit_code: int) -> str:

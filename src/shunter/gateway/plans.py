@@ -46,7 +46,7 @@ class DryRuns:
             async with self._turn:
                 await self._engine.committed()
                 engine, now_ms = self._engine, int(self._clock.now() * 1000)
-                material = take_material(engine.state, engine.policy, engine.settings, now_ms)
+                material = take_material(engine.state, engine.brain, engine.settings, now_ms)
                 return await self._aside(function, material, *arguments)
         finally:
             self._waiting -= 1

@@ -10,8 +10,10 @@ from shunter.engine import changes as c
 from shunter.engine.round import Round
 from shunter.model.jobs import Affinity, JobOptions, Restart
 from shunter.model.lifecycles import TaskEvent
-from shunter.model.messages import Returned
+from shunter.model.messages import Ended, Returned
+from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Preemption
+from shunter.simulation.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 
 
@@ -320,5 +322,25 @@ def test_a_job_keeps_others_away_that_it_does_not_want_beside_it() -> None:
             for group in stage.engine.state.jobs[job.job_id].groups
         ]
         assert not where[0] & where[1]
+
+    play(scene)
+
+
+def test_room_made_by_ending_several_tasks_is_not_given_back_to_them_one_by_one() -> None:
+    """The first of two victims ends before the second: its lane must not be filled again by its own class."""
+
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=4)
+        stage.engine.policy = build_policy("round-robin")
+        [low] = await stage.submit(spec("low", 12, needs={"cpu": 500}, priority=10))
+        [high] = await stage.submit(spec("high", needs={"cpu": 1000}, priority=90))
+        first, second = stage.stops()
+        for victim in (first, second):
+            now_ms = round(1000 * VirtualClock().now())
+            ended = Ended(victim.job, victim.group, 1, victim.first, [143], [now_ms], [now_ms], 1, 0, "stopped")
+            await stage.report(node, ended=[ended])
+        assert stage.counts(high.job_id) == {"assigned": 1}
+        assert stage.counts(low.job_id) == {"assigned": 6, "queued": 6}
+        assert len(stage.stops()) == 2
 
     play(scene)

@@ -12,7 +12,7 @@ from shunter.engine.settings import EngineSettings
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.tokens import Tokens
 from shunter.model.errors import Unavailable
-from shunter.model.messages import Ended, LogData, MachineStats, Order, Started, StatsData, TaskStats
+from shunter.model.messages import Ended, LogData, MachineStats, Order, Report, Started, StatsData, Stop, TaskStats
 from shunter.model.views import SubmittedJob
 from shunter.ports.gateway import Caller, JobReference
 from shunter.simulation.loop import VirtualClock, run_virtual
@@ -95,6 +95,21 @@ class GatewayStage(Stage):
         exits = [exit_code] if exit_code else []
         ended = Ended(order.job, order.group, order.attempt, order.first, exits, [now_ms], [now_ms], segment, 0)
         await self.report(node, ended=[ended])
+
+    async def obey_stops(self) -> None:
+        """The workers end what they were told to end, all at once, until nobody is told to end any more."""
+        while stops := [(node, sent) for node, sent in self.workers.sent if isinstance(sent, Stop)]:
+            self.workers.sent = [(node, sent) for node, sent in self.workers.sent if not isinstance(sent, Stop)]
+            now_ms = int(VirtualClock().now() * 1000)
+            for node, each in [(node, each) for node, stop in stops for each in stop.ranges]:
+                group = self.engine.state.group(each.job, each.group)
+                for index in range(each.first, each.last + 1) if group is not None else ():
+                    assert group is not None
+                    attempt = int(self.engine.state.table.attempt[group.base + index])
+                    ended = Ended(each.job, each.group, attempt, index, [143], [now_ms], [now_ms], 1, 0, "stopped")
+                    self._seq[node] += 1
+                    await self.engine.report(node, Report(self._seq[node], ended=[ended]))
+            await self.settle()
 
     async def run_to_end(self, node: int, name: str, count: int = 1, exit_code: int = 0, **fields: Any) -> SubmittedJob:
         submitted = await self.run(name, count, **fields)

@@ -44,7 +44,7 @@ def test_the_first_end_that_makes_enough_room_counts() -> None:
         for name, minutes in (("a", 5), ("b", 10), ("c", 15)):
             await run_and_start(stage, name, estimate=f"{minutes}m")
         await stage.run("small")
-        await stage.run("large", resources={"cpu": 2}, priority=60)
+        await stage.run("large", resources={"cpu": 2}, priority=55)
         assert "when a@1 ends" in (await start_of(stage, "small")).basis
         assert "when b@1 ends" in (await start_of(stage, "large")).basis
 

@@ -107,6 +107,7 @@ def test_what_a_plan_says_is_what_a_submit_does(
             stage.engine.state.nodes.measure(stage.engine.state.nodes.records[row], 0.1 * number)
         for number, spec in enumerate(running):
             await stage.run(f"running-{number}", **spec)
+        await stage.obey_stops()
         for node, order in stage.orders()[:ended]:
             await stage.end(node, order)
         stage.orders()
@@ -115,12 +116,13 @@ def test_what_a_plan_says_is_what_a_submit_does(
         told = {(job.name, placement.node): placement.count for job in found.jobs for placement in job.placements}
         await stage.gateway.submit(ANNA, documents, namespace="default", key=None)
         await stage.settle()
+        await stage.obey_stops()
         done: dict[tuple[str, str], int] = {}
         for node, order in stage.orders():
             key = (order.job_name, stage.engine.state.nodes.view.names[node])
             done[key] = done.get(key, 0) + order.last - order.first + 1
-        assert told == done
-        assert found.starts == (sum(done.values()) == sum(spec["count"] for spec in planned))
+        assert told == {key: count for key, count in done.items() if key[0].startswith("planned")}
+        assert found.starts == (sum(told.values()) == sum(spec["count"] for spec in planned))
 
     play(scene)
 

@@ -129,7 +129,9 @@ def test_every_suggestion_starts_the_job(nodes: list[Any], others: list[Any], sp
             await stage.gateway.label_node(ANNA, f"n{number}", {"disk": disk})
         for number, other in enumerate(others):
             await stage.run(f"other-{number}", **other)
+            await stage.obey_stops()
         await stage.run("job", **spec)
+        await stage.obey_stops()
 
     found: list[SuggestionView] = []
 
@@ -146,6 +148,7 @@ def test_every_suggestion_starts_the_job(nodes: list[Any], others: list[Any], sp
             await stage.gateway.stop(ANNA, reference("job"), None, now=True)
             await stage.settle()
             submitted = await stage.run("changed", **applied(spec, suggestion))
+            await stage.obey_stops()
             assert submitted.id not in before
             assert submitted.id in {order.job for _, order in stage.orders()}, suggestion
 
