@@ -24,6 +24,7 @@ from shunter.planning.view import FloatArray, IntArray, Queued, TaskClass
 
 RESERVE_AFTER_S = 30.0  # a single task that waited so long gets a reservation, a gang at once
 HOLD_AFTER_S = 120.0  # room is held after so long, where no time can be worked out
+RENEW_AFTER_MS = 1_000  # a promise is so old before something earlier is looked for
 FIT_TRIES_MAX = 16  # ends after which an item is tried to be placed
 STOP_EXPECTED_MS = 5_000  # a task that was told to end takes about so long
 LATE_MIN_MS = 1_000  # a task that runs longer than expected ends no sooner than this
@@ -32,10 +33,11 @@ NEVER = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Where and when an item will start. `at_ms` 0 means that nobody knows when."""
+    """Where and when an item will start, as worked out at a time. `at_ms` 0 means that nobody knows when."""
 
     placed: Placed
     at_ms: int = 0
+    found_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +54,17 @@ def reserve(
     """The earliest time at which the whole item fits, and where; None if it is not known to fit at any time.
 
     `last` is what it was promised before. It stands where nothing earlier is found: a packing that was found once must
-    not be lost because another one is looked for today.
+    not be lost because another one is looked for today. While it is young, nothing earlier is looked for.
     """
     ends = expected_ends(occupancy, now_ms)
-    times = np.unique(ends[ends < NEVER])
+    standing = _stand(item, site, occupancy, ends, last) if last is not None and last.at_ms > now_ms else None
+    if standing is not None and now_ms - standing.promise.found_ms < RENEW_AFTER_MS:
+        return standing
+    times = np.array(sorted({*ends[ends < NEVER].tolist()}), dtype=np.int64)
     found = _earliest(item, site, occupancy, ends, times)
-    if last is not None and last.at_ms > now_ms and (found is None or last.at_ms < found.promise.at_ms):
-        future = _at(last.at_ms, site, occupancy, ends)
-        if put_again(item, last.placed, future):
-            return Reservation(last, future)
-    return found
+    if standing is not None and (found is None or standing.promise.at_ms < found.promise.at_ms):
+        found = standing
+    return replace(found, promise=replace(found.promise, found_ms=now_ms)) if found is not None else None
 
 
 def hold(item: Item, site: Site, occupancy: Occupancy) -> Reservation | None:
@@ -115,6 +118,12 @@ def expected_ends(occupancy: Occupancy, now_ms: int) -> IntArray:
     ends = np.where(running.end_ms > now_ms, running.end_ms, now_ms + late)
     ends = np.where(running.end_ms > 0, ends, NEVER)
     return np.where(running.is_stopping, np.minimum(ends, now_ms + STOP_EXPECTED_MS), ends)
+
+
+def _stand(item: Item, site: Site, occupancy: Occupancy, ends: IntArray, promise: Promise) -> Reservation | None:
+    """The promise, if the item still fits there and then."""
+    future = _at(promise.at_ms, site, occupancy, ends)
+    return Reservation(promise, future) if put_again(item, promise.placed, future) else None
 
 
 def _earliest(item: Item, site: Site, occupancy: Occupancy, ends: IntArray, times: IntArray) -> Reservation | None:

@@ -17,7 +17,7 @@ from shunter.planning.backfill import HOLD_AFTER_S, RESERVE_AFTER_S, Promise, Re
 from shunter.planning.gangs import Item, Placed
 from shunter.planning.occupancy import Occupancy, read_occupancy
 from shunter.planning.pick import Picked
-from shunter.planning.preemption import PREEMPT_GAP, Outcome, preempt
+from shunter.planning.preemption import PREEMPT_GAP, WINNERS_MAX, Outcome, preempt
 from shunter.planning.site import Ceiling, Site
 from shunter.planning.view import ClusterView, IntArray, Preemption, Queued, TaskClass
 
@@ -60,6 +60,7 @@ class Claims:
             None  # in which whoever was told to end has ended, and the winners have their places
         )
         self._rows: IntArray = np.empty(0, np.int64)  # the winners' nodes
+        self._winners = 0  # nodes on which room was made
         self._reservation: Reservation | None = None
         self._whose: dict[str, Item] = {}
         self.preemptions: list[Preemption] = []
@@ -104,7 +105,7 @@ class Claims:
                 if site is self._future or not self._is_short(queued):
                     for resource, need in queued.task_class.needs.items():
                         free[site.ledger.column[resource]][picked.rows] -= need * picked.counts
-            touched = np.intersect1d(rows, rows_of(placed))
+            touched = rows[np.isin(rows, rows_of(placed))]
             if (free[:, touched] < np.minimum(site.ledger.free[:, touched], 0)).any():
                 return False
         return True
@@ -142,6 +143,8 @@ class Claims:
 
     def _make_room(self, item: Item, future: Site, occupancy: Occupancy) -> bool:
         key = key_of(item)
+        if self._winners >= WINNERS_MAX:
+            return False
         if key in self._memory.in_vain and self._now_ms - self._memory.in_vain[key] < IN_VAIN_MS:
             return False
         outcome = preempt(self._beside_reserved(item), future, occupancy, self._patience.preempt_gap)
@@ -149,7 +152,8 @@ class Claims:
             self._memory.in_vain[key] = self._now_ms
             return False
         self._future, self._occupancy = outcome.site, _without(occupancy, outcome)
-        self._rows = np.union1d(self._rows, rows_of(outcome.placed))
+        self._rows = np.array(sorted({*self._rows.tolist(), *rows_of(outcome.placed).tolist()}), dtype=np.int64)
+        self._winners += outcome.winners
         self._whose.setdefault("winner", item)
         self.preemptions += outcome.preemptions
         self._explain_winner(item, outcome)
@@ -232,7 +236,8 @@ def key_of(item: Item) -> int:
 
 
 def rows_of(placed: Placed) -> IntArray:
-    return np.unique(np.concatenate([picked.rows for _, picked in placed]))
+    rows = sorted({row for _, picked in placed for row in picked.rows.tolist()})
+    return np.array(rows, dtype=np.int64)
 
 
 def _after_stopping(site: Site, occupancy: Occupancy) -> tuple[Site, Occupancy]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shunter.planning.gangs import Item, Placed, largest_first, place_gang
+from shunter.planning.gangs import Item, Placed, largest_first, may_fit, place_gang
 from shunter.planning.occupancy import Occupancy
 from shunter.planning.pick import Picked
 from shunter.planning.site import Site
@@ -22,7 +22,8 @@ from shunter.planning.view import IntArray, Preemption, Queued
 from shunter.planning.yielding import Yielding
 
 PREEMPT_GAP = 10  # a task is ended only for one whose priority is at least so much higher
-WINNERS_MAX = 200  # tasks of one item that victims are looked for, a decision
+WINNERS_MAX = 50  # nodes on which room is made in one decision; the next goes on
+GANG_WINNERS_MAX = 200  # the same for a gang, which cannot go on the next time
 LET_GO_MAX = 16  # chosen tasks that others are moved for, to let them go on
 
 
@@ -33,6 +34,7 @@ class Outcome:
     site: Site
     placed: Placed
     chosen: Chosen  # entry of what runs -> tasks of it that must end
+    winners: int  # nodes on which room was made
     preemptions: list[Preemption]
 
 
@@ -42,7 +44,7 @@ def preempt(item: Item, future: Site, occupancy: Occupancy, gap: int = PREEMPT_G
     `future` is left as it was. Where nobody has to end, since enough is coming free, the outcome has no victims.
     """
     attempt = _Attempt(item, future, occupancy, gap)
-    if not attempt.place():
+    if (item.is_whole and not attempt.may_fit()) or not attempt.place():
         return None
     attempt.let_go()
     return attempt.outcome()
@@ -59,7 +61,13 @@ class _Attempt:
         self._count: IntArray = np.where(may_end, running.count, 0)  # tasks of each entry that may still be chosen
         self._chosen: Counter[int] = Counter()
         self._placed: Placed = []
-        self._winners = 0
+        self.winners = 0
+
+    def may_fit(self) -> bool:
+        """Whether a gang could fit if everybody ended who may: most that cannot be helped are told so here."""
+        site, entries = self._future.scratch(), np.flatnonzero(self._count)
+        self._occupancy.release(site.ledger, entries, self._count[entries])
+        return may_fit(self._item.members, site)
 
     def place(self) -> bool:
         """Put the item's tasks, ending others where there is no room."""
@@ -102,13 +110,13 @@ class _Attempt:
             ends[int(running.class_ids[entry]), int(running.node[entry])] += count
         winner = self._item.members[0].task_class.id
         preemptions = [Preemption(victim, node, count, winner) for (victim, node), count in ends.items()]
-        return Outcome(self._site, self._placed, chosen, preemptions)
+        return Outcome(self._site, self._placed, chosen, self.winners, preemptions)
 
     def _place_by_force(self, queued: Queued, missing: int) -> bool:
         """End others for the tasks that are still missing, one after another. False if not all could be placed."""
         yielding = Yielding(queued, self._site, self._occupancy, self._count)
         while missing:
-            if self._winners == WINNERS_MAX:
+            if self.winners == (GANG_WINNERS_MAX if self._item.is_whole else WINNERS_MAX):
                 return False
             found = yielding.cheapest()
             if found is None:
@@ -121,7 +129,7 @@ class _Attempt:
             self._put(queued, Picked(np.array([row]), np.array([served])))
             yielding.renew(row)
             missing -= served
-            self._winners += 1
+            self.winners += 1
         return True
 
     def _put(self, queued: Queued, picked: Picked) -> None:

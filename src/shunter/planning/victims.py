@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SEARCH_STEPS_MAX = 4_000  # for all nodes that one class looks at in a decision
+SEARCH_STEPS_MAX = 10_000  # for all nodes that one class looks at in a decision
+NODE_STEPS_MAX = 1_000  # of these, for one node
 
 Cost = tuple[int, int, int]  # tasks, the sum of their priorities, the sum of their ages
 Chosen = dict[int, int]  # entry -> tasks of it that end
@@ -80,6 +81,7 @@ class _Search:
     def __init__(self, tenants: list[Tenant], effort: Effort) -> None:
         self._tenants = tenants
         self._effort = effort
+        self._least = max(0, effort.steps - NODE_STEPS_MAX)  # of the effort, that has to be left
         self._taken = [0] * len(tenants)
         self.best: Victims | None = None
         # from tenant i on: the most of each resource that one task holds
@@ -102,7 +104,7 @@ class _Search:
             self.consider({each.entry: n for each, n in zip(self._tenants, self._taken, strict=True) if n})
             return
         self._effort.steps -= 1
-        if index == len(self._tenants) or self._effort.steps < 0 or not self._may_win(index, deficit, cost):
+        if index == len(self._tenants) or self._effort.steps < self._least or not self._may_win(index, deficit, cost):
             return
         tenant = self._tenants[index]
         for count in range(self._most_of(index, deficit), -1, -1):
@@ -136,19 +138,22 @@ class _Search:
 
 
 def _quick(tenants: list[Tenant], deficit: tuple[int, ...]) -> Chosen:
-    """A good choice to start from: the task that covers the largest part of what lacks, again and again."""
+    """A good choice to start from: those first that cover the largest part of what lacks."""
     chosen: Chosen = {}
     left = deficit
-    while any(amount > 0 for amount in left):
-        open_to = [each for each in tenants if each.count > chosen.get(each.entry, 0)]
-        best = max(open_to, key=lambda each: _covered(each, left))
-        chosen[best.entry] = chosen.get(best.entry, 0) + 1
-        left = tuple(amount - held for amount, held in zip(left, best.amounts, strict=True))
+    for each in sorted(tenants, key=lambda each: -_covered(each, deficit)):
+        enough = max((_ceil(amount, held) for amount, held in zip(left, each.amounts, strict=True) if held), default=0)
+        count = min(max(enough, 0), each.count)
+        if count:
+            chosen[each.entry] = count
+            left = tuple(amount - held * count for amount, held in zip(left, each.amounts, strict=True))
+        if max(left) <= 0:
+            break
     return _without_idle(tenants, chosen, deficit)
 
 
-def _covered(tenant: Tenant, left: tuple[int, ...]) -> float:
-    return sum(min(held, amount) / amount for amount, held in zip(left, tenant.amounts, strict=True) if amount > 0)
+def _covered(tenant: Tenant, deficit: tuple[int, ...]) -> float:
+    return sum(min(held, amount) / amount for amount, held in zip(deficit, tenant.amounts, strict=True))
 
 
 def _without_idle(tenants: list[Tenant], chosen: Chosen, deficit: tuple[int, ...]) -> Chosen:

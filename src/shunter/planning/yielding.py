@@ -18,7 +18,8 @@ from shunter.planning.site import Site
 from shunter.planning.victims import SEARCH_STEPS_MAX, Cost, Effort, Tenant, Victims, choose_victims
 from shunter.planning.view import BoolArray, IntArray, Queued
 
-NODES_SEARCHED_MAX = 128  # for the tasks of one class, in one decision
+NODES_SEARCHED_MAX = 64  # before the first task of a class has its node
+NODES_MORE_MAX = 4  # and for each task after it
 
 
 class Yielding:
@@ -30,7 +31,7 @@ class Yielding:
         self._occupancy = occupancy
         self._counts = counts
         self._is_exclusive = queued.task_class.rules is not None and queued.task_class.rules.exclusive
-        self._searched = 0
+        self._searches = NODES_SEARCHED_MAX
         self._effort = Effort(SEARCH_STEPS_MAX)
         self._allowed = self._allow()
         self._heap: list[tuple[Cost, int, Victims | None]] = self._bounds()
@@ -44,7 +45,7 @@ class Yielding:
                 continue
             if victims is not None:
                 return row, victims
-            if self._searched < NODES_SEARCHED_MAX:
+            if self._searches > 0:
                 self._search(row)
         return None
 
@@ -52,10 +53,11 @@ class Yielding:
         """Tasks on the row have ended, and one of the class has its place there."""
         if self._site.couplings.couples(self._queued.task_class):
             self._allowed = self._allow()
+        self._searches += NODES_MORE_MAX
         self._search(row)
 
     def _search(self, row: int) -> None:
-        self._searched += 1
+        self._searches -= 1
         victims = self._victims_on(row)
         if victims is not None:
             heapq.heappush(self._heap, (victims.cost, row, victims))
