@@ -6,7 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("arrays", "jobs", "latency", "planner", "engine", "keepers", "footprint", "containers")
+BENCHMARKS = (
+    "arrays",
+    "jobs",
+    "latency",
+    "planner",
+    "order",
+    "packing",
+    "engine",
+    "keepers",
+    "footprint",
+    "containers",
+)
 
 
 def main() -> int:
