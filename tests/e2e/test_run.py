@@ -127,6 +127,37 @@ def test_an_array_with_failures_exits_with_1_and_names_the_first(cluster: Cluste
     assert [(task["index"], task["exit_code"]) for task in failed] == [(3, 9), (7, 9)]
 
 
+def test_an_array_counts_through_what_was_named(cluster: Cluster, tmp_path: Path) -> None:
+    """C-04: `--array` gives each task an index of its own, and files for output are named by them."""
+    script = 'echo "index $SHUNTER_TASK_INDEX"'
+    words = (
+        "run",
+        "--name",
+        "odd",
+        "--array",
+        "1-9:4,20%2",
+        "--stdout",
+        "out/%j-%i.txt",
+        "--",
+        "/bin/sh",
+        "-c",
+        script,
+    )
+    cluster.shunter(*words, cwd=tmp_path)
+    written = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert written == {f"odd-{index}.txt": f"index {index}\n" for index in (1, 5, 9, 20)}
+
+
+def test_each_line_has_a_task_of_its_own(cluster: Cluster, tmp_path: Path) -> None:
+    """C-04: `--each-line` hands every task one line, whatever it holds."""
+    lines = ["plain", "two words", 'quo\'ted "$HOME"', "ünïcode"]
+    script = 'printf "%s\\n" "$SHUNTER_ENTRY" > "$SHUNTER_TASK_INDEX"'
+    words = ("run", "--name", "lines", "--each-line", "-", "--", "/bin/sh", "-c", script)
+    done = cluster.shunter(*words, stdin="\n".join(lines) + "\n\n", cwd=tmp_path)
+    assert done.out.startswith("lines succeeded: 4 succeeded in ")
+    assert [(tmp_path / str(number)).read_text() for number in range(4)] == [f"{line}\n" for line in lines]
+
+
 def test_a_reader_that_has_seen_enough_ends_the_task(cluster: Cluster) -> None:
     """D-27: as in any pipe, a writer that nobody reads any more is ended."""
     process = cluster.begin("run", "--name", "endless", "--", "/usr/bin/yes")

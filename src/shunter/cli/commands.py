@@ -82,13 +82,34 @@ class LazyGroup(TyperGroup):
                 formatter.write_dl([(entry.name.ljust(width), entry.summary) for entry in entries])
 
 
+class SectionedCommand(TyperCommand):
+    """A command whose help has its options in sections, where they name one."""
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        others = []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is None:
+                continue
+            section = getattr(parameter, "rich_help_panel", None)
+            if section is None and parameter.param_type_name != "argument":
+                others.append(record)
+            else:
+                sections.setdefault(section or "Arguments", []).append(record)
+        for title, records in (sections | {"Options": others}).items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
 def build(entry: Entry) -> Command:
     """The command with all its options."""
     module, _, name = entry.target.partition(":")
     target = getattr(import_module(f"shunter.cli.{module}"), name)
     if not isinstance(target, typer.Typer):
         function, target = target, plain_typer()
-        target.command(entry.name, context_settings=entry.settings)(function)
+        target.command(entry.name, cls=SectionedCommand, context_settings=entry.settings)(function)
     command = get_command(target)
     command.name = entry.name
     return command

@@ -4,104 +4,113 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from shunter.cli import run_options as options
 from shunter.cli.connection import open_client
 from shunter.cli.exits import DONE, INTERRUPTED, JOB_FAILED, tell
 from shunter.cli.following import follow_submit
 from shunter.cli.options import Namespace, pairs
 from shunter.cli.progress import Progress
-from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import COUNT_MAX, NAMESPACE_DEFAULT
+from shunter.model.arrays import count_of, parse_array
+from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.views import FollowLine
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest, job_manifest
 
 SIGNALLED = 128  # exit codes from here on mean that a signal ended the task
 
-Words = list[str] | None
+Command = Annotated[
+    list[str] | None, typer.Argument(metavar="COMMAND...", help="The program and its arguments.", show_default=False)
+]
 
 
 def run(
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="The program and its arguments.")],
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name of the job; default: one made of the command.")
-    ] = None,
-    count: Annotated[int, typer.Option("--count", min=1, max=COUNT_MAX, metavar="N", help="Run it so many times.")] = 1,
-    cpu: Annotated[str | None, typer.Option(metavar="CORES", help="Cores for each task: 2, 500m. Default: 1.")] = None,
-    memory: Annotated[
-        str | None, typer.Option(metavar="AMOUNT", help="Memory for each task, which limits it: 256Mi.")
-    ] = None,
-    disk: Annotated[str | None, typer.Option(metavar="AMOUNT", help="Disk for each task: 1Gi.")] = None,
-    gpu: Annotated[int | None, typer.Option(min=0, metavar="N", help="GPUs for each task.")] = None,
-    resource: Annotated[
-        Words, typer.Option(metavar="KEY=N", help="A countable for each task: licence=1. May be repeated.")
-    ] = None,
-    env: Annotated[
-        Words,
-        typer.Option(
-            "--env", "-e", metavar="KEY[=VALUE]", help="A variable; KEY alone passes yours on. May be repeated."
-        ),
-    ] = None,
-    dir: Annotated[
-        str | None, typer.Option("--dir", "-w", metavar="FOLDER", help="Folder to run in. Default: this one.")
-    ] = None,
-    timeout: Annotated[str | None, typer.Option(metavar="TIME", help="End a task after this time: 90s, 1h30m.")] = None,
-    priority: Annotated[int | None, typer.Option(metavar="N", help="More urgent jobs have more. Default: 50.")] = None,
-    restart: Annotated[
-        str | None, typer.Option(metavar="POLICY", help="never (default), on-failure, on-failure:5 or always.")
-    ] = None,
-    datacenter: Annotated[Words, typer.Option(metavar="NAME", help="Only there. May be repeated.")] = None,
-    constraint: Annotated[
-        Words, typer.Option(metavar="RULE", help="Only on nodes for which this holds: \"node.labels.disk == 'ssd'\".")
-    ] = None,
-    label: Annotated[Words, typer.Option(metavar="KEY=VALUE", help="A label of the job. May be repeated.")] = None,
+    command: Command = None,
+    env: options.Env = None,
+    dir: options.Dir = None,
+    stdout: options.Stdout = None,
+    stderr: options.Stderr = None,
+    user: options.User = None,
+    port: options.Ports = None,
+    count: options.Count = None,
+    array: options.ArrayText = None,
+    each_line: options.EachLine = None,
+    parallel_max: options.ParallelMax = None,
+    failures_max: options.FailuresMax = None,
+    gang: options.Gang = False,
+    cpu: options.Cpu = None,
+    memory: options.Memory = None,
+    disk: options.Disk = None,
+    gpu: options.Gpu = None,
+    resource: options.Resources = None,
+    exclusive: options.Exclusive = False,
+    datacenter: options.Datacenters = None,
+    constraint: options.Constraints = None,
+    priority: options.Priority = None,
+    queue: options.Queue = None,
+    after: options.After = None,
+    start_at: options.StartAt = None,
+    deadline: options.Deadline = None,
+    estimate: options.Estimate = None,
+    timeout: options.Timeout = None,
+    queue_timeout: options.QueueTimeout = None,
+    job_timeout: options.JobTimeout = None,
+    restart: options.Restart = None,
+    retries: options.Retries = None,
+    hold: options.Hold = False,
+    image: options.Image = None,
+    keep_entrypoint: options.KeepEntrypoint = False,
+    mount: options.Mounts = None,
+    network: options.Network = None,
+    name: options.Name = None,
+    label: options.Labels = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
-    detach: Annotated[bool, typer.Option("--detach", "-d", help="Print the job's name and return.")] = False,
+    detach: options.Detach = False,
 ) -> None:
     """Run a command on the cluster, in this folder, and wait for it.
 
     One task: its output comes out here, and its exit code is the exit code (128+N for signal N, 125 where Shunter
-    itself failed). With --count: a progress bar, then a summary; the exit code is 1 unless all succeeded.
-    Ctrl-C ends the job gracefully, a second one at once.
+    itself failed). Several: a progress bar, then a summary; the exit code is 1 unless all succeeded. Ctrl-C ends the
+    job gracefully, a second one at once.
 
     \b
     shunter run -- echo hello
     shunter run --count 10000 --cpu 1 -- /bin/true
-    shunter run --memory 2Gi --timeout 10m --env SEED=7 -- python train.py
-    shunter run --detach --name nightly -- ./backup.sh
+    shunter run --array 1-100:2%4 --stdout 'out/%i.txt' -- ./simulate.sh
+    shunter run --each-line files.txt -- sh -c 'gzip "$SHUNTER_ENTRY"'
+    shunter run --memory 2Gi --timeout 10m --retries 3 --env SEED=7 -- python train.py
+    shunter run --detach --name report --after nightly -- ./report.sh
+    shunter run --image busybox --mount .:/work:ro -- ls /work
     """
-    options = {
-        "name": name, "count": count, "cpu": cpu, "memory": memory, "disk": disk,
-        "resources": _countables(gpu, resource),
-        "env": _environment(env), "dir": dir or os.getcwd(), "timeout": timeout, "priority": priority,  # noqa: PTH109
-        "restart": restart, "datacenters": datacenter, "constraints": constraint, "labels": pairs(label, "--label"),
+    lines = options.entries(each_line)
+    is_single = array is None and lines is None
+    said: dict[str, Any] = {
+        "name": name, "labels": pairs(label, "--label"), "env": options.environment(env),
+        "dir": dir or (None if image else os.getcwd()), "stdout": stdout, "stderr": stderr, "user": user,  # noqa: PTH109
+        "image": image, "mounts": mount, "ports": port, "network": network,
+        "count": 1 if count is None and is_single else count, "array": array, "entries": lines,
+        "parallel_max": parallel_max, "failures_max": failures_max, "gang": gang or None,
+        "exclusive": exclusive or None, "cpu": cpu, "memory": memory, "disk": disk,
+        "resources": options.countables(gpu, resource),
+        "datacenters": datacenter, "constraints": constraint, "priority": priority, "queue": queue, "after": after,
+        "start_at": start_at, "deadline": deadline, "estimate": estimate, "restart": restart, "retries": retries,
+        "timeout": options.timeouts(timeout, queue_timeout, job_timeout), "hold": hold or None,
     }  # fmt: skip
+    if not command and not image:
+        raise typer.BadParameter("name the program to run, like: shunter run -- echo hello", param_hint="COMMAND")
+    words = command or []
+    if keep_entrypoint:
+        said["args"], words = words or None, []
     with open_client(namespace) as client:
-        manifest = job_manifest(command, options)
+        manifest = job_manifest(words, said)
         if detach:
             print(client.submit(manifest).name)
             return
-        raise typer.Exit(_run_task(client, manifest) if count == 1 else _run_array(client, manifest, count))
-
-
-def _countables(gpu: int | None, words: Words) -> dict[str, int | str]:
-    """Counts as numbers; what is none is left for the cluster to refuse, with all other problems."""
-    found = {key: int(value) if value.isdecimal() else value for key, value in pairs(words, "--resource").items()}
-    return found if gpu is None else {"gpu": gpu, **found}
-
-
-def _environment(words: Words) -> dict[str, str]:
-    """KEY=VALUE as given, KEY with the value it has here."""
-    found = {}
-    for word in words or ():
-        key, equals, value = word.partition("=")
-        if not equals and key not in os.environ:
-            raise Invalid([Problem("--env", "is not set here", word, f"write it as {word}=VALUE")])
-        found[key] = value if equals else os.environ[key]
-    return found
+        tasks = len(lines or ()) or (count_of(parse_array(array).parts) if array else count or 1)
+        raise typer.Exit(_run_task(client, manifest) if tasks == 1 else _run_array(client, manifest, tasks))
 
 
 def _run_task(client: Client, manifest: Manifest) -> int:

@@ -5,17 +5,17 @@ Called by both clients and the CLI.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypedDict
 
 from shunter.model.documents import TEXT_SIZE_MAX, parse_documents
 from shunter.model.resources import STANDARD
 from shunter.sdk.errors import Invalid, Problem
+from shunter.sdk.shorthands import expand
 
 API_VERSION = "shunter.dev/v1"
-UNLIMITED = "unlimited"
 
 Manifest = Mapping[str, Any]
 Source = Manifest | str | Path
@@ -26,39 +26,64 @@ class RunOptions(TypedDict, total=False):
     """What may be said about a run beside its command; None is the same as not said. Further fields of a Job's spec
     are passed on as they are."""
 
+    # the job
     name: str | None  # default: made of the command by the cluster
-    count: int
+    labels: Mapping[str, str] | None
+    type: str | None  # batch (default), service, system, sysbatch
+    # what to run
+    env: Mapping[str, str] | None
+    dir: str | Path | None  # default: a fresh folder that goes away with the task
+    stdout: str | Path | None  # a file with %j %g %i %a, relative to dir, instead of the captured log
+    stderr: str | Path | None
+    user: str | int | None
+    image: str | None  # a container instead of a process; the command replaces its entry point
+    args: Sequence[str] | None  # for the entry point of an image
+    mounts: Sequence[str | Mapping[str, Any]] | None  # SOURCE:TARGET[:ro]
+    ports: Sequence[str | Mapping[str, Any]] | None  # NAME, NAME=PORT, NAME=HOST:PORT
+    network: str | None
+    health: Sequence[Mapping[str, Any]] | None
+    # how often
+    count: int | None
+    array: str | Sequence[int] | None  # 1-100:2, with %4 for four at once
+    entries: Sequence[str] | None  # one task for each, as SHUNTER_ENTRY
+    parallel_max: int | None
+    failures_max: int | None
+    gang: bool | None
+    # what it needs, and where
     cpu: Quantity | None
     memory: Quantity | None
     disk: Quantity | None
     resources: Mapping[str, Quantity] | None  # countables: {"gpu": 1}
-    env: Mapping[str, str] | None
-    dir: str | Path | None  # default: a fresh folder that goes away with the task
-    labels: Mapping[str, str] | None
-    timeout: str | float | Mapping[str, Any] | None
-    priority: int | None
-    restart: str | Mapping[str, Any] | None  # never, on-failure, on-failure:5, always, or a whole mapping
+    exclusive: bool | None
     datacenters: Sequence[str] | None
     constraints: Sequence[str] | None
-    type: str | None
+    # when, and what follows
+    priority: int | None
+    queue: str | None
+    after: Sequence[str | Mapping[str, str]] | None  # JOB, or JOB:finished
+    start_at: str | float | datetime | timedelta | None
+    deadline: str | float | datetime | timedelta | None
+    estimate: str | float | None
+    timeout: str | float | Mapping[str, Any] | None
+    restart: str | Mapping[str, Any] | None  # never, on-failure, on-failure:5, always, or a whole mapping
+    retries: int | None  # the same as restart on-failure:N
+    hold: bool | None
 
 
 def job_manifest(command: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """A Job that runs `command`. The cluster names it where it has no name."""
-    if isinstance(command, str) or not command:
+    """A Job that runs `command`. The cluster names it where it has no name. Only an image may go without a command."""
+    said = {key: value for key, value in options.items() if value is not None}
+    if isinstance(command, str) or not (command or "image" in said):
         fix = 'write it as a list: ["echo", "hello"]'
         raise Invalid([Problem("command", "must be a list of words, at least one", command, fix)])
     words = [str(word) for word in command]
-    said = {key: value for key, value in options.items() if value is not None}
+    said = expand(said)
     metadata = {key: said.pop(key) for key in ("name", "labels") if key in said}
     resources = {resource: said.pop(resource) for resource in STANDARD if resource in said}
     if resources := {**said.pop("resources", {}), **resources}:
         said["resources"] = resources
-    if isinstance(said.get("restart"), str):
-        said["restart"] = _restart(said["restart"])
-    if "dir" in said:
-        said["dir"] = os.path.abspath(said["dir"])  # noqa: PTH100
-    return {"apiVersion": API_VERSION, "kind": "Job", "metadata": metadata, "spec": {"command": words, **said}}
+    spec = {"command": words, **said} if words else said
+    return {"apiVersion": API_VERSION, "kind": "Job", "metadata": metadata, "spec": spec}
 
 
 def read_manifest(source: Source) -> Manifest:
@@ -97,12 +122,3 @@ def parse_manifests(text: str | bytes) -> list[Manifest]:
     if problems:
         raise Invalid(problems)
     return [document for document in documents if isinstance(document, Mapping)]
-
-
-def _restart(text: str) -> dict[str, Any]:
-    policy, colon, most = text.partition(":")
-    if not colon:
-        return {"policy": policy}
-    if most != UNLIMITED and not (most.isascii() and most.isdigit()):
-        raise Invalid([Problem("restart", "must end in a number", text, "write it as on-failure:5")])
-    return {"policy": policy, "max": most if most == UNLIMITED else int(most)}

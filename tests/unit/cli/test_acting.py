@@ -57,6 +57,46 @@ def test_run_says_all_that_was_asked_of_it(cluster: Cluster, shunter: Shunter, m
     assert cluster.asked == ["POST /jobs?namespace=film"]
 
 
+def test_run_says_when_how_often_and_in_what(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["POST /jobs"] = answer(201, job_document("render"))
+    words = (
+        "run -d --array 1-9:2%3 --failures-max 2 --gang --exclusive --queue night --after fetch --after check:failed"
+        " --start-at 90m --deadline 2030-01-31T08:00Z --estimate 5m --timeout 1m --queue-timeout 1h --job-timeout 4h"
+        " --retries 4 --hold --stdout out/%i.txt --user nobody --port web=80 --image busybox --mount /srv:/in:ro"
+        " --network host --keep-entrypoint render --quiet"
+    )
+    shunter(*words.split())
+    sent: Any = cluster.server.asked[0].json
+    assert sent["spec"] == {
+        "array": "1-9:2", "parallel_max": 3, "failures_max": 2, "gang": True, "exclusive": True, "queue": "night",
+        "after": [{"job": "fetch"}, {"job": "check", "when": "failed"}], "start_at": "90m",
+        "deadline": "2030-01-31T08:00:00+00:00", "estimate": "5m", "hold": True, "env": {}, "user": "nobody",
+        "timeout": {"run": "1m", "queue": "1h", "job": "4h"}, "restart": {"policy": "on-failure", "max": 4},
+        "stdout": f"{os.getcwd()}/out/%i.txt", "ports": [{"name": "web", "port": 80}], "network": "host",  # noqa: PTH109
+        "mounts": [{"source": "/srv", "target": "/in", "read_only": True}], "image": "busybox",
+        "args": ["render", "--quiet"],
+    }  # fmt: skip
+
+
+def test_run_has_a_task_for_each_line(cluster: Cluster, shunter: Shunter, tmp_path: Path) -> None:
+    file = tmp_path / "names.txt"
+    file.write_text("one\n\ntwo words\n")
+    last = end("succeeded", None, count=2, counts={"succeeded": 2})
+    cluster.answers["POST /jobs"] = chunks(201, JOB, last)
+    assert "2 succeeded" in shunter("run", "--each-line", str(file), "true").out
+    sent: Any = cluster.server.asked[0].json
+    assert sent["spec"]["entries"] == ["one", "two words"]
+    assert "count" not in sent["spec"]
+    assert cluster.asked == ["POST /jobs?namespace=default&follow=progress"]
+
+
+def test_an_image_may_run_what_it_has(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["POST /jobs"] = chunks(201, JOB, end())
+    assert shunter("run", "--image", "busybox").code == 0
+    sent: Any = cluster.server.asked[0].json
+    assert sent["spec"] == {"image": "busybox", "count": 1, "env": {}}
+
+
 def test_run_works_in_the_callers_folder_with_no_variables_of_his(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers["POST /jobs"] = chunks(201, JOB, end())
     shunter("run", "true")
@@ -95,7 +135,10 @@ def test_run_says_why_where_the_exit_code_does_not(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run"], "Missing argument"),
+        (["run"], "shunter run -- echo hello"),
+        (["run", "--each-line", "/no/such/file", "true"], "/no/such/file"),
+        (["run", "--array", "9-1", "true"], "count upwards"),
+        (["run", "--retries", "2", "--restart", "always", "true"], "on-failure:2"),
         (["run", "--nonsense", "true"], "--nonsense"),
         (["run", "--env", "NOT_SET_ANYWHERE", "true"], "NOT_SET_ANYWHERE=VALUE"),
         (["run", "--resource", "gpu", "true"], "KEY=VALUE"),

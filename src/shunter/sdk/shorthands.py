@@ -1,0 +1,139 @@
+"""Short spellings of a run's options, as the fields of a manifest: `1-100:2%4`, `on-failure:5`, `/data:/in:ro`.
+
+Called by `sdk.manifests`, so that `client.run(...)` and `shunter run` understand the same. What has the right shape but
+a wrong value is left for the cluster to refuse, together with everything else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from shunter.model.arrays import parse_array
+from shunter.sdk.errors import Invalid, Problem
+
+UNLIMITED = "unlimited"
+READ_ONLY = "ro"
+
+
+def expand(options: dict[str, Any]) -> dict[str, Any]:
+    """Options with all short spellings written out. Raises Invalid."""
+    said = dict(options)
+    if "retries" in said:
+        said["restart"] = _retries(said.pop("retries"), said.get("restart"))
+    if isinstance(said.get("array"), str):
+        said |= _array(said["array"], said.get("parallel_max"))
+    for name in ("start_at", "deadline"):
+        if name in said:
+            said[name] = _moment(said[name])
+    has_image = "image" in said
+    for name, read in (("mounts", _mount), ("ports", _port(has_image)), ("after", _after)):
+        if name in said:
+            said[name] = _each(said[name], read)
+    if isinstance(said.get("restart"), str):
+        said["restart"] = _restart(said["restart"])
+    return said | _paths(said, has_image)
+
+
+def _array(text: str, parallel_max: int | None) -> dict[str, Any]:
+    """`1-100:2%4`: what to count through, and how many at once."""
+    try:
+        limit = parse_array(text).parallel_max
+    except ValueError as error:
+        raise Invalid([Problem("array", str(error), text, "write it as 1-100, 1-100:2 or 1-3,7%4")]) from None
+    if limit and parallel_max not in (None, limit):
+        fix = f"leave out %{limit}, or parallel_max"
+        raise Invalid([Problem("array", f"says {limit} at once, and parallel_max {parallel_max}", text, fix)])
+    return {"array": text.partition("%")[0].strip()} | ({"parallel_max": limit} if limit else {})
+
+
+def _retries(count: int, restart: object) -> dict[str, Any]:
+    if restart is not None:
+        fix = f"leave it out, and write restart as on-failure:{count}"
+        raise Invalid([Problem("retries", "cannot be given beside restart", count, fix)])
+    return {"policy": "on-failure", "max": count} if count else {"policy": "never"}
+
+
+def _restart(text: str) -> dict[str, Any]:
+    policy, colon, most = text.partition(":")
+    if not colon:
+        return {"policy": policy}
+    if most != UNLIMITED and not (most.isascii() and most.isdigit()):
+        raise Invalid([Problem("restart", "must end in a number", text, "write it as on-failure:5")])
+    return {"policy": policy, "max": most if most == UNLIMITED else int(most)}
+
+
+def _each(values: object, read: Callable[[str], Any]) -> Any:
+    """A list of which the texts are read; a text alone is a list of one."""
+    if isinstance(values, str):
+        values = [values]
+    if isinstance(values, Mapping) or not isinstance(values, Iterable):
+        return values
+    return [read(value) if isinstance(value, str) else value for value in values]
+
+
+def _mount(text: str) -> dict[str, Any]:
+    """SOURCE:TARGET[:ro]. A source with a slash in it is a folder, else the name of a volume."""
+    source, *rest = text.split(":")
+    if not source or not rest or not rest[0] or rest[1:] not in ([], [READ_ONLY]):
+        fix = "write it as SOURCE:TARGET, or SOURCE:TARGET:ro to read only"
+        raise Invalid([Problem("mounts", "is not a mount", text, fix)])
+    if "/" in source or source in (".", ".."):
+        source = os.path.abspath(source)  # noqa: PTH100
+    return {"source": source, "target": rest[0]} | ({"read_only": True} if rest[1:] else {})
+
+
+def _port(has_image: bool) -> Callable[[str], dict[str, Any]]:
+    """NAME, NAME=PORT, NAME=HOST:PORT. A process has no ports but those of its node."""
+
+    def read(text: str) -> dict[str, Any]:
+        name, equals, numbers = text.partition("=")
+        host, colon, port = numbers.rpartition(":")
+        words = [port] if equals else []
+        words += [host] if colon else []
+        if not name or not all(word.isascii() and word.isdigit() for word in words) or (colon and not has_image):
+            fix = "write it as NAME=PORT, or NAME=HOST:PORT" if has_image else "write it as NAME, or NAME=PORT"
+            raise Invalid([Problem("ports", "is not a port", text, fix)])
+        if not has_image:
+            return {"name": name} | ({"host_port": int(port)} if equals else {})
+        return {"name": name} | dict(zip(("port", "host_port"), map(int, words), strict=False))
+
+    return read
+
+
+def _after(text: str) -> dict[str, str]:
+    """JOB or JOB:WHEN."""
+    job, colon, when = text.partition(":")
+    return {"job": job, "when": when} if colon else {"job": job}
+
+
+def _moment(value: object) -> object:
+    """A time as the cluster reads it. What has no zone is meant in the caller's."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return value  # a duration, or refused by the cluster
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.astimezone()).isoformat()
+    return value
+
+
+def _paths(said: Mapping[str, Any], has_image: bool) -> dict[str, str]:
+    """Files of streams are on the node, and relative to the folder; a container's folder is inside it, though."""
+    found = {}
+    if "dir" in said:
+        found["dir"] = str(said["dir"]) if has_image else os.path.abspath(said["dir"])  # noqa: PTH100
+    beginning = "" if has_image else found.get("dir")
+    for name in ("stdout", "stderr"):
+        if name in said:
+            path = str(said[name])
+            if beginning is not None and not os.path.isabs(path):  # noqa: PTH117
+                folder = os.path.abspath(beginning).replace("%", "%%")  # noqa: PTH100
+                path = os.path.normpath(os.path.join(folder, path))  # noqa: PTH118
+            found[name] = path
+    return found
