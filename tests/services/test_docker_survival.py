@@ -11,6 +11,7 @@ import pytest
 
 from shunter.model.jobs import Mount
 from shunter.worker.runtimes.docker.creation import ATTEMPT_LABEL, HOME_LABEL
+from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway
 from shunter.worker.runtimes.port import Attempt, RuntimeGone
 from tests.services import docker_daemon
 from tests.services.docker_daemon import IMAGE, TestDaemon
@@ -141,6 +142,35 @@ async def test_without_a_daemon_there_is_no_attribute_and_what_is_launched_is_lo
         with pytest.raises(RuntimeGone, match="no Docker daemon was found"):
             await stage.runtime.find(stage.launches)
         assert await stage.runtime.find({}) == {}
+
+
+async def test_what_could_not_be_removed_is_removed_when_the_daemon_answers_again(
+    tmp_path: Path, docker: TestDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shunter.worker.runtimes.docker.runtime.CHECK_EVERY_S", 0.05)
+    answer = Daemon.remove
+    tries = 0
+
+    async def remove(self: Daemon, id: str) -> None:
+        nonlocal tries
+        tries += 1
+        if tries <= 2:
+            raise DaemonAway("not now")
+        await answer(self, id)
+
+    async with docker_staged(tmp_path, docker) as stage:
+        running = await stage.launch("/bin/true")
+        await running.ended()
+        monkeypatch.setattr(Daemon, "remove", remove)
+        await running.remove()
+        assert len(await stage.containers()) == 1
+
+        async def it_is_gone() -> bool:
+            return not await stage.containers()
+
+        await until(it_is_gone)
+        assert tries == 3
+        stage.running.clear()
 
 
 async def test_a_daemon_that_goes_and_comes_back_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ async def test_a_container_gets_variables_folder_user_and_arguments(tmp_path: Pa
 async def test_a_payload_arrives_byte_for_byte(tmp_path: Path, docker: TestDaemon) -> None:
     payload = tmp_path / "payload"
     payload.write_bytes(bytes(range(256)))
-    payload.chmod(0o444)
+    payload.chmod(0o600)
     async with docker_staged(tmp_path, docker) as stage:
         _, out, err = await stage.run("/bin/sh", "-c", "cat $SHUNTER_PAYLOAD", payload=payload, user="worker")
         assert (out, err) == (bytes(range(256)), b"")

@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 import psutil
 
@@ -36,18 +36,28 @@ NOT_RUNNING = 409
 ENDED = re.compile("is not running|can only kill running")  # in Docker's words, and in podman's
 
 
+class ContainerOwner(Protocol):
+    async def remove_container(self, id: str) -> None:
+        """Now if that is possible, else later. Never raises."""
+        ...
+
+    def abandon_container(self, id: str) -> None:
+        """Nobody can tell what it does: remove it as soon as somebody can."""
+        ...
+
+
 class Container:
     """Implements `port.Running`. `stream` is its output from the beginning, where somebody was attached before."""
 
     def __init__(
-        self, daemon: Daemon, id: str, launch: Launch, copy: Copy, removing: asyncio.Semaphore, stream: Stream | None
+        self, daemon: Daemon, id: str, launch: Launch, copy: Copy, owner: ContainerOwner, stream: Stream | None
     ) -> None:
         self.id = id
         self.started_ms = int(time.time() * 1000)
         self._daemon = daemon
         self._launch = launch
         self._copy = copy
-        self._removing = removing
+        self._owner = owner
         self._stream = stream
         self._stream_ended = asyncio.Event()
         self._was_away = False  # the daemon, while the container ran
@@ -127,14 +137,9 @@ class Container:
             return None
 
     async def remove(self) -> None:
-        try:
-            async with self._removing:
-                await self._daemon.remove(self.id)
-        except (DaemonAway, DaemonRefused) as error:
-            if not isinstance(error, DaemonRefused) or error.status not in (NOT_THERE, NOT_RUNNING):
-                log.warning("container.unremoved", container=self.id[:12], error=error)
-        self._copy.forget()
         self.is_known = False
+        await self._owner.remove_container(self.id)
+        self._copy.forget()
 
     # ---- inside ----
 
@@ -155,6 +160,7 @@ class Container:
     def _give_up(self, reason: str) -> RuntimeGone:
         """Whoever waits hears that it is lost. Should it turn up again, it is nobody's."""
         self.is_known = False
+        self._owner.abandon_container(self.id)
         return RuntimeGone(reason)
 
     async def _wait(self) -> int:

@@ -25,7 +25,9 @@ REMOVALS_MAX = 4  # at once: they are in nobody's way
 REMOVE_MAX_S = 10.0  # how long a worker that leaves waits for removals under way; the next life finds the rest
 CHECK_EVERY_S = 5.0  # whether the daemon is there
 FIND_MAX_S, FIND_EVERY_S = 10.0, 0.5  # for a daemon to come up that has containers of an earlier life
+PAYLOAD_MODE = 0o444  # whoever runs in the container may read it; the folder around it keeps all others out
 CREATE_TRIES_MAX = 5
+NAME_SHOWN_MAX = 40
 NAME_TAKEN = 409
 STATES_NEVER_STARTED = ("created", "configured", "initialized")
 
@@ -47,6 +49,7 @@ class DockerRuntime:
         self._home_id = ""
         self._starting: set[str] = set()  # names of containers
         self._containers: dict[str, Container] = {}  # by the container's name
+        self._abandoned: set[str] = set()  # containers to be removed when the daemon answers
         self._removals: set[asyncio.Task[None]] = set()
         self._watching: asyncio.Task[None] | None = None
         self.changed: Callable[[Attributes], None] | None = None
@@ -62,7 +65,10 @@ class DockerRuntime:
         container = launch.spec.container
         name = self._name(launch.attempt)
         self._starting.add(name)
+        self._abandoned.discard(name)
         try:
+            if launch.payload is not None:
+                launch.payload.chmod(PAYLOAD_MODE)
             facts = self._facts or await self._daemon.facts()
             config = describe(launch, self._id(), self._node, facts)
             copy = Copy(launch.log, self._note(launch.attempt))
@@ -71,6 +77,7 @@ class DockerRuntime:
             id = await self._create(launch, config, copy)
             return await self._start(id, launch, copy, facts)
         except DaemonAway as error:
+            self.abandon_container(name)  # it may have got further than we heard
             raise RuntimeGone(str(error)) from error
         except OSError as error:
             raise NotStarted(f"runtime docker: {error}") from error
@@ -86,7 +93,7 @@ class DockerRuntime:
                 attempt = read_attempt(each["Labels"])
                 launch = None if attempt is None else launches.get(attempt)
                 if attempt is None or launch is None or each["State"] in STATES_NEVER_STARTED:
-                    self._remove_later(self._remove_orphan(each["Id"]))
+                    self._remove_later(self.remove_container(each["Id"]))
                 else:
                     found[attempt] = await self._adopt(each["Id"], launch)
         except (DaemonAway, DaemonRefused) as error:
@@ -118,7 +125,7 @@ class DockerRuntime:
                 return await self._or_remove(creating, name)
             except DaemonRefused as error:
                 if error.status == NAME_TAKEN and "name" in str(error):
-                    await self._remove_orphan(name)
+                    await self.remove_container(name)
                 elif error.status == NOT_THERE and "image" in str(error).lower():
                     if not may_pull:
                         raise NotStarted(_why_missing(container.image, container.pull)) from error
@@ -133,12 +140,12 @@ class DockerRuntime:
         try:
             if not facts.is_podman:
                 stream = await self._or_remove(asyncio.ensure_future(self._daemon.attach(id)), id)
-            container = Container(self._daemon, id, launch, copy, self._removing, stream)
+            container = Container(self._daemon, id, launch, copy, self, stream)
             await self._or_remove(asyncio.ensure_future(self._daemon.start(id)), id)
             if needs_address(launch):
                 container.learn(await self._daemon.inspect(id))
         except DaemonRefused as error:
-            self._remove_later(self._remove_orphan(id))
+            self._remove_later(self.remove_container(id))
             assert launch.spec.container is not None
             missing = "executable file not found" in str(error) or "no such file or directory" in str(error)
             detail = f"image {launch.spec.container.image}: {error}"
@@ -153,7 +160,7 @@ class DockerRuntime:
 
             async def undo() -> None:
                 await asyncio.gather(call, return_exceptions=True)
-                await self._remove_orphan(name)
+                await self.remove_container(name)
 
             self._remove_later(undo())
             raise
@@ -179,7 +186,7 @@ class DockerRuntime:
 
     async def _adopt(self, id: str, launch: Launch) -> Container:
         copy = Copy(launch.log, self._note(launch.attempt))
-        container = Container(self._daemon, id, launch, copy, self._removing, stream=None)
+        container = Container(self._daemon, id, launch, copy, self, stream=None)
         container.learn(await self._daemon.inspect(id))
         log.info("container.found", container=id[:12], job=launch.order.job_name, index=launch.attempt.index)
         return self._keep(container, launch.attempt)
@@ -189,14 +196,27 @@ class DockerRuntime:
             if note not in needed:
                 note.unlink(missing_ok=True)
 
-    async def _remove_orphan(self, id: str) -> None:
+    # ---- running.ContainerOwner ----
+
+    async def remove_container(self, id: str) -> None:
         try:
             async with self._removing:
                 await self._daemon.remove(id)
-            log.info("container.orphan_removed", container=id[:12])
-        except (DaemonAway, DaemonRefused) as error:
-            if not isinstance(error, DaemonRefused) or error.status not in (NOT_THERE, NOT_RUNNING):
-                log.warning("container.unremoved", container=id[:12], error=error)
+            self._abandoned.discard(id)
+        except DaemonRefused as error:
+            if error.status in (NOT_THERE, NOT_RUNNING):  # gone, or just going
+                self._abandoned.discard(id)
+            else:
+                self._keep_trying(id, error)
+        except DaemonAway as error:
+            self._keep_trying(id, error)
+
+    def abandon_container(self, id: str) -> None:
+        self._abandoned.add(id)
+
+    def _keep_trying(self, id: str, error: Exception) -> None:
+        log.warning("container.unremoved", container=id[:NAME_SHOWN_MAX], error=error)
+        self._abandoned.add(id)
 
     # ---- the daemon coming and going ----
 
@@ -205,6 +225,9 @@ class DockerRuntime:
             await asyncio.sleep(CHECK_EVERY_S)
             was = self._facts
             await self._look()
+            if self._facts is not None:
+                for id in list(self._abandoned):
+                    await self.remove_container(id)
             if was != self._facts:
                 log.info("docker.changed", version=self._facts.version if self._facts else "gone")
                 if self._facts is not None and self._id_file.exists():
@@ -227,7 +250,7 @@ class DockerRuntime:
                 known = {container.id for container in self._containers.values() if container.is_known}
                 names = {name.lstrip("/") for name in each["Names"]}
                 if each["Id"] not in known and not names & self._starting:
-                    await self._remove_orphan(each["Id"])
+                    await self.remove_container(each["Id"])
         except (DaemonAway, DaemonRefused) as error:
             log.warning("docker.unswept", error=error)
 
