@@ -309,6 +309,35 @@ async def test_the_next_worker_finds_what_runs_and_what_has_ended_meanwhile(
         await until(lambda: not list((stage.home / "attempts").iterdir()))
 
 
+async def test_what_was_only_starting_when_the_worker_left_is_ordered_and_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with boxed(tmp_path, monkeypatch) as (stage, boxes):
+        boxes.gate.clear()
+        order(stage)
+        await until(lambda: boxes.launching)
+        assert len(list((stage.home / "attempts").iterdir())) == 1
+        await stage.restart()
+        assert not stage.inventories[0].held and not boxes.launching
+        boxes.gate.set()
+        order(stage)
+        await stage.until(lambda: stage.started)
+        boxes[0].exit(0)
+        await stage.all_ended(1)
+
+
+async def test_thousands_of_attempts_wait_their_turn_without_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with boxed(tmp_path, monkeypatch) as (stage, boxes):
+        order(stage, last=20_000, width=3)
+        await stage.until(lambda: len(stage.started) == 3)
+        stage.worker.received(Stop(1, [StopRange(1, 0, 0, 20_000, 1.0)]))
+        await stage.until(lambda: len(stage.ended) == 3)
+        assert sum(each.last - each.first + 1 for each in stage.returned) == 20_001 - 3
+        assert len(boxes.all) == 3
+
+
 async def test_a_runtime_that_is_gone_at_the_start_loses_what_it_had(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

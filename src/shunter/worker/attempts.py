@@ -7,7 +7,7 @@ What has been started is written down in `worker.records`. What only waits is no
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 
 from shunter.log import Log
@@ -24,6 +24,8 @@ from shunter.worker.single import Single, Workshop
 
 log = Log(__name__)
 
+TaskKey = tuple[int, int, int]  # job, group, index
+
 REMOVE_MAX_S = 10.0  # for what has ended to be gone, when the worker leaves
 USAGE_MAX_S = 2.0  # to hear from a runtime what a task uses
 
@@ -39,6 +41,8 @@ class Attempts:
         self._records: Records = workshop.records
         self._live: dict[Attempt, Single] = {}  # waiting, starting or running
         self._ended: dict[Attempt, Ended] = {}  # not yet acknowledged
+        self._of_task: dict[TaskKey, list[Attempt]] = {}  # both of these
+        self._at_work: Counter[int] = Counter()  # attempts that have begun, by reservation
         self._queues: dict[int, deque[Single]] = {}  # by reservation
         self._widths: dict[int, int] = {}
         self._closing = False
@@ -51,6 +55,7 @@ class Attempts:
         for record in self._records.load():
             if record.ended is not None:
                 self._ended[record.attempt] = record.ended
+                self._note(record.attempt)
                 self._outbox.add_ended(record.ended)
             else:
                 single = Single(record.order, record.spec, self, self._workshop)
@@ -117,6 +122,7 @@ class Attempts:
         for each in ended:
             attempt = Attempt(each.job, each.group, each.first, each.attempt)
             if self._ended.pop(attempt, None) is not None:
+                self._forget(attempt)
                 self._records.remove(attempt)
 
     # ---- what there is ----
@@ -150,6 +156,7 @@ class Attempts:
             self._tell_lost(single, CLUSTER_STOPPED)
         else:
             self._ended[single.attempt] = ended
+            self._note(single.attempt)
             self._outbox.add_ended(ended)
 
     def single_lost(self, single: Single, reason: str) -> None:
@@ -166,31 +173,31 @@ class Attempts:
 
     def _accept(self, order: Order, spec: TaskSpec) -> None:
         attempt = Attempt(order.job, order.group, order.first, order.attempt)
-        for known in (*self._of_task(attempt), *self._ended_of_task(attempt)):
-            if known.number >= attempt.number:
-                return
-        for older in self._overlapping(attempt.job, attempt.group, attempt.index, attempt.index):
+        known = self._of_task.get(_task(attempt), [])
+        if any(each.number >= attempt.number for each in known):
+            return
+        for older in [self._live[each] for each in known if each in self._live]:
             self._end(older, Ending(0.0))
         single = self._live[attempt] = Single(order, spec, self, self._workshop)
+        self._note(attempt)
         self._queues.setdefault(order.reservation, deque()).append(single)
 
     def _start_all(self, reservations: Iterable[int]) -> None:
         for reservation in reservations:
             queue = self._queues.get(reservation, deque())
-            at_work = sum(
-                single.has_begun and single.order.reservation == reservation for single in self._live.values()
-            )
-            for single in list(queue):
-                if at_work >= self._widths.get(reservation, 1):
-                    break
-                if len(self._of_task(single.attempt)) > 1:
-                    continue  # an older attempt has to end first
+            waiting = []  # for an older attempt to end
+            while queue and self._at_work[reservation] < self._widths.get(reservation, 1):
+                single = queue.popleft()
+                if any(each in self._live and each != single.attempt for each in self._of_task[_task(single.attempt)]):
+                    waiting.append(single)
+                    continue
                 devices = self._grants.devices.take(single.attempt, single.spec.devices)
                 if devices is None:
+                    waiting.append(single)
                     break
-                queue.remove(single)
-                at_work += 1
+                self._at_work[reservation] += 1
                 single.begin(devices)
+            queue.extendleft(reversed(waiting))
             if not queue:
                 self._queues.pop(reservation, None)
 
@@ -206,6 +213,7 @@ class Attempts:
         if not queue:
             del self._queues[single.order.reservation]
         del self._live[single.attempt]
+        self._forget(single.attempt)
         self._tell_returned(single)
         self._changed.set()
 
@@ -213,6 +221,10 @@ class Attempts:
         """It uses nothing any longer: others may begin."""
         attempt = single.attempt
         del self._live[attempt]
+        self._forget(attempt)
+        self._at_work[single.order.reservation] -= 1
+        if not self._at_work[single.order.reservation]:
+            del self._at_work[single.order.reservation]
         self._grants.devices.free(attempt)
         self._grants.ports.free(attempt.job, attempt.group, attempt.number, (attempt.index,))
         self._changed.set()
@@ -239,18 +251,21 @@ class Attempts:
             log.info("attempt.found", attempt=attempt, runtime=name)
             record = single.record
             self._live[attempt] = single
+            self._note(attempt)
+            self._at_work[single.order.reservation] += 1
             self._widths[single.order.reservation] = single.order.width
             self._grants.devices.adopt(attempt, record.devices)
             self._grants.ports.adopt((attempt.job, attempt.group, attempt.index, attempt.number), record.ports)
             single.go_on(running)
 
-    def _of_task(self, attempt: Attempt) -> list[Attempt]:
-        """All attempts of the same task that live here."""
-        return [each.attempt for each in self._overlapping(attempt.job, attempt.group, attempt.index, attempt.index)]
+    def _note(self, attempt: Attempt) -> None:
+        self._of_task.setdefault(_task(attempt), []).append(attempt)
 
-    def _ended_of_task(self, attempt: Attempt) -> list[Attempt]:
-        task = attempt.job, attempt.group, attempt.index
-        return [each for each in self._ended if (each.job, each.group, each.index) == task]
+    def _forget(self, attempt: Attempt) -> None:
+        known = self._of_task[_task(attempt)]
+        known.remove(attempt)
+        if not known:
+            del self._of_task[_task(attempt)]
 
     def _overlapping(self, job: int, group: int, first: int, last: int) -> list[Single]:
         return [
@@ -266,6 +281,10 @@ class Attempts:
     def _tell_returned(self, single: Single) -> None:
         job, group, index, number = single.name
         self._outbox.add_returned(Returned(job, group, number, index, index))
+
+
+def _task(attempt: Attempt) -> TaskKey:
+    return attempt.job, attempt.group, attempt.index
 
 
 def one_of(order: Order, index: int) -> Order:
