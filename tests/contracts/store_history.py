@@ -49,14 +49,15 @@ async def a_name_means_its_newest_run(open_store: OpenStore) -> None:
     store = await open_store()
     epoch = await store.begin_epoch()
     runs = [finished_job(10 + run, name="nightly", run=run) for run in (1, 2, 9, 10)]
-    await write(store, epoch, 1, [*runs, finished_job(30, name="nightly", run=3, namespace="other")])
+    other = finished_job(30, name="nightly", run=3, namespace="other", state="failed")
+    await write(store, epoch, 1, [*runs, other])
     assert await store.finished_run("default", "nightly", None) == shown(runs[-1])
     assert await store.finished_run("default", "nightly", 2) == shown(runs[1])
     assert await store.finished_run("default", "nightly", 3) is None
     assert await store.finished_run("default", "weekly", None) is None
     assert _as_set(await store.finished_names()) == {
-        FinishedName("default", "nightly", 10, 20),
-        FinishedName("other", "nightly", 3, 30),
+        FinishedName("default", "nightly", 10, 20, "succeeded"),
+        FinishedName("other", "nightly", 3, 30, "failed"),
     }
 
 
@@ -166,10 +167,10 @@ async def a_name_has_vanished_when_its_newest_run_has(open_store: OpenStore) -> 
     finished = [finished_job(run, name="often", run=run, ended_at=float(run)) for run in range(1, 6)]
     await write(store, epoch, 1, [*finished, finished_job(6, name="once", run=1, ended_at=3.5)])
     purged = await store.purge(epoch, replace(FOREVER, finished_max=2), now=10.0)
-    assert purged.finished == (FinishedName("default", "once", 1, 6),)
-    assert await store.finished_names() == [FinishedName("default", "often", 5, 5)]
+    assert purged.finished == (FinishedName("default", "once", 1, 6, "succeeded"),)
+    assert await store.finished_names() == [FinishedName("default", "often", 5, 5, "succeeded")]
     purged = await store.purge(epoch, replace(FOREVER, finished_age_s=0), now=1.0)
-    assert purged.finished == (FinishedName("default", "often", 5, 5),)
+    assert purged.finished == (FinishedName("default", "often", 5, 5, "succeeded"),)
     assert await store.finished_names() == []
     await write(store, epoch, 2, [finished_job(7, name="often", run=1)])
 

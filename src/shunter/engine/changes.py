@@ -30,7 +30,10 @@ class JobSubmitted(_Change, tag=1):
     at_ms: int
     groups: msgspec.Raw  # tuple[GroupSpec, ...]; shared between jobs that are alike but for their names
     options: msgspec.Raw = NO_OPTIONS  # JobOptions
-    is_waiting: bool = False  # for other jobs, a time or a release: its tasks begin as waiting
+    is_waiting: bool = False  # for other jobs or a time: its tasks begin as waiting
+    targets: list[
+        int
+    ] = []  # the jobs that it waits for: by the options' `after`, then those whose end it awaits anyway
 
 
 class KeyUsed(_Change, tag=2):
@@ -243,14 +246,14 @@ class EdgeSettled(_Change, tag=22):
     """One of the jobs that this one waits for has ended. `is_met` False: it can come true no more, but runs anyway."""
 
     job: int
-    edge: int  # its place among the job's `after`
+    edge: int  # its place among the job's targets
     is_met: bool
     at_ms: int
     ref: str
 
 
 class JobFlagged(_Change, tag=23):
-    """Something about a job that people should know: a missed deadline."""
+    """Something about a job that people should know: it missed its deadline, or is to fail for a reason of its own."""
 
     job: int
     flag: str
@@ -267,6 +270,7 @@ class TemplateSet(_Change, tag=24):
     spec: msgspec.Raw  # JobSpec
     user: str
     at_ms: int
+    id: int  # counted with the jobs, so that no job has the same
 
 
 class TemplatePaused(_Change, tag=25):
@@ -283,7 +287,7 @@ class TemplateDropped(_Change, tag=26):
 
 
 class TemplateFired(_Change, tag=27):
-    """A firing was due. `job` 0 means that it was skipped or put off, and `reason` why."""
+    """A firing was due, or asked for (`due_ms` 0). `job` 0 means that it made no run, and `reason` why."""
 
     namespace: str
     name: str

@@ -21,7 +21,7 @@ from shunter.engine.recovery import load, make_snapshot
 from shunter.engine.reports import lose
 from shunter.engine.round import Round, Timers
 from shunter.engine.settings import EngineSettings
-from shunter.engine.state import State
+from shunter.engine.state import LastRun, State
 from shunter.engine.submits import Submitted, on_submit
 from shunter.model.jobs import JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
@@ -38,7 +38,7 @@ class Material:
     """What copies of the cluster are made of: the committed state, and what of the rest the planner can see."""
 
     snapshot: Snapshot
-    last_runs: Mapping[str, dict[str, tuple[int, int]]]
+    last_runs: Mapping[str, dict[str, LastRun]]
     synced: tuple[int, ...]
     busy: FloatArray
     policy: Policy

@@ -5,9 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from shunter.engine import changes as c
+from shunter.engine.deadlines import look_at_failures
+from shunter.engine.dependencies import settle_dependents
+from shunter.engine.group_edges import is_left_out, settle_groups
 from shunter.engine.records import Group, Job, PastAttempt
 from shunter.engine.round import Round
 from shunter.engine.views import counts_view, job_view
+from shunter.model.jobs import PLAIN
 from shunter.model.lifecycles import JobEvent, JobState, TaskState
 from shunter.model.views import JobView, iso
 from shunter.ports.store import FinishedJob, FinishedTasks
@@ -33,25 +37,38 @@ class Summary(msgspec.Struct):
     reasons: list[dict[int, str]]  # by group: why tasks failed
     exit_code: int | None = None  # of the task, where there is just one
     pieces: list[Piece] = []  # by group, like history and reasons
+    groups: bytes = b""  # tuple[GroupSpec, ...], encoded: what a retry runs again
+    options: bytes = b""  # JobOptions, encoded; empty means none
 
 
 def end_jobs(round: Round) -> None:
-    """Every job of which all tasks have ended is over: into the store with it, out of memory."""
-    for job_id in round.maybe_over:
-        job = round.state.jobs.get(job_id)
-        if job is not None and job.is_over():
-            _end(round, job)
+    """Every job of which all tasks have ended is over: into the store with it, out of memory. That may let others go
+    on, or end them too."""
+    while round.maybe_over:
+        ids, round.maybe_over = round.maybe_over, {}
+        for job_id in ids:
+            job = round.state.jobs.get(job_id)
+            if job is None:
+                continue
+            if job.options.failures_max:
+                look_at_failures(round, job)
+            if len(job.groups) > 1:
+                settle_groups(round, job)
+            if job.is_over():
+                _end(round, job)
 
 
 def _end(round: Round, job: Job) -> None:
     counts = job.counts()
-    if counts[TaskState.FAILED]:
+    if round.state.flags.dooms(job.id):
+        event, reason = JobEvent.FAILED, job.reason
+    elif counts[TaskState.FAILED]:
         event, reason = JobEvent.FAILED, _failure(round, job, counts)
-    elif counts[TaskState.CANCELLED] or job.state is JobState.STOPPING:
+    elif job.state is JobState.STOPPING or (counts[TaskState.CANCELLED] and _was_stopped(job)):
         event, reason = JobEvent.CANCELLED, job.reason or "all of what was left was stopped"
     else:
         event, reason = JobEvent.SUCCEEDED, ""
-    view = job_view(job)
+    view = job_view(job, round.state)
     view.state = JobState[event.name].word
     view.ended_at = iso(round.now_ms / 1000)
     view.reason = reason or None
@@ -62,6 +79,8 @@ def _end(round: Round, job: Job) -> None:
         [dict(list((group.reasons or {}).items())[:REASONS_MAX]) for group in job.groups],
         _exit_code(round, job),
         [Piece(group.number, group.spec.name, group.count, group.shown) for group in job.groups],
+        job.blueprint.body,
+        b"" if job.options is PLAIN else msgspec.msgpack.encode(job.options),
     )
     round.summaries[job.id] = summary
     round.finished.append(
@@ -79,6 +98,12 @@ def _end(round: Round, job: Job) -> None:
         )
     )
     round.record(c.JobEnded(job.id, event, round.now_ms, reason, job.ref))
+    settle_dependents(round, job, JobState[event.name])
+
+
+def _was_stopped(job: Job) -> bool:
+    """Whether tasks were cancelled other than by the edges between groups."""
+    return any(group.counts[TaskState.CANCELLED] and not is_left_out(job, group) for group in job.groups)
 
 
 def _chunks(round: Round, group: Group) -> list[FinishedTasks]:

@@ -17,22 +17,29 @@ from typing import Any, TypeVar
 
 from shunter.engine import changes as c
 from shunter.engine.brain import Brain
+from shunter.engine.dead_letters import on_dead_purge, on_replay
+from shunter.engine.deadlines import on_job_timer
+from shunter.engine.dependencies import Past, runs_asked_for
 from shunter.engine.endings import end_jobs
 from shunter.engine.feed import Feed, Published
+from shunter.engine.holds import on_hold
 from shunter.engine.live_settings import on_set
 from shunter.engine.nodes import on_hello, on_label, on_node_event
 from shunter.engine.placing import place, recall_stuck, shrink
+from shunter.engine.queueing import QueuePatch, on_queue_drop, on_queue_patch, on_queue_purge
 from shunter.engine.recovery import make_snapshot, recover
+from shunter.engine.repeats import on_repeat
 from shunter.engine.reports import on_inventory, on_report
-from shunter.engine.round import Round, TimerKind, Timers
+from shunter.engine.round import JOB_TIMERS, Round, TimerKind, Timers
 from shunter.engine.settings import EngineSettings
-from shunter.engine.state import State
+from shunter.engine.state import NO_RUN, State
 from shunter.engine.stops import on_queue_timeout, on_stop
 from shunter.engine.submits import Submitted, on_submit
+from shunter.engine.templates import Dispatch, on_dispatch, on_drop_template, on_pause, on_template_due
 from shunter.log import Log
 from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailable
 from shunter.model.jobs import JobSpec
-from shunter.model.lifecycles import NodeEvent
+from shunter.model.lifecycles import JobState, NodeEvent
 from shunter.model.messages import Hello, Inventory, MachineStats, Refused, Report, Welcome
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
@@ -151,7 +158,40 @@ class Engine:
     # ---- what callers ask ----
 
     async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[Submitted]:
-        return await self._ask(partial(on_submit, specs=specs, user=user, key=key))
+        past = await self._past(specs)
+        return await self._ask(partial(on_submit, specs=specs, user=user, key=key, past=past))
+
+    async def start_run(self, spec: JobSpec, user: str, key: str | None = None) -> Submitted:
+        """A run of a spec that history kept."""
+        return await self._ask(partial(on_repeat, spec=spec, user=user, key=key))
+
+    async def hold(self, job_id: int, is_held: bool) -> None:
+        await self._ask(partial(on_hold, job_id=job_id, is_held=is_held))
+
+    async def dispatch(self, dispatch: Dispatch) -> Submitted:
+        return await self._ask(partial(on_dispatch, dispatch=dispatch))
+
+    async def pause_template(self, namespace: str, name: str, is_paused: bool) -> None:
+        await self._ask(partial(on_pause, namespace=namespace, name=name, is_paused=is_paused))
+
+    async def drop_template(self, namespace: str, name: str) -> None:
+        await self._ask(partial(on_drop_template, namespace=namespace, name=name))
+
+    async def patch_queue(self, name: str, patch: QueuePatch) -> None:
+        await self._ask(partial(on_queue_patch, name=name, patch=patch))
+
+    async def drop_queue(self, name: str) -> None:
+        await self._ask(partial(on_queue_drop, name=name))
+
+    async def purge_queue(self, name: str, user: str) -> int:
+        return await self._ask(partial(on_queue_purge, name=name, user=user))
+
+    async def replay(self, numbers: list[int], specs: list[JobSpec], user: str) -> list[Submitted]:
+        """Runs of the tasks of these dead letters, which then are none any more."""
+        return await self._ask(partial(on_replay, numbers=numbers, specs=specs, user=user))
+
+    async def purge_dead(self, numbers: list[int], user: str) -> None:
+        await self._ask(partial(on_dead_purge, numbers=numbers, user=user))
 
     async def stop_tasks(
         self, job_id: int, task: tuple[str, int] | None, now: bool, reason: str = "stopped by a user"
@@ -193,6 +233,15 @@ class Engine:
 
     # ---- rounds ----
 
+    async def _past(self, specs: list[JobSpec]) -> Past:
+        """The ended runs that edges name by number: only history knows them."""
+        past = {}
+        for namespace, name, run in runs_asked_for(self.state, specs):
+            finished = await self._store.finished_run(namespace, name, run)
+            if finished is not None:
+                past[namespace, name, run] = (finished.id, int(JobState[finished.state.upper()]))
+        return past
+
     async def _ask(self, decide: Callable[[Round], T]) -> T:
         """Into the inbox, bounded; returns after the commit of the round that decides."""
         if self._is_stopping or self._lost_because:
@@ -220,11 +269,11 @@ class Engine:
             for command in commands:
                 self._decide(round, command, answers)
             self._look_at_time(round)
+            end_jobs(round)  # before placing: what waited for them may be placed at once
             if self._is_paused:
                 shrink(round)  # lanes that nobody gives up now would stay reserved in the next life
             else:
                 place(round, self.brain)
-            end_jobs(round)
             self._has_backlog |= round.has_backlog
             await self._commit(round)
         except Exception as error:
@@ -254,6 +303,12 @@ class Engine:
 
     def _look_at_time(self, round: Round) -> None:
         for kind, job_id, number, index in self._timers.due(round.now_ms):
+            if kind is TimerKind.TEMPLATE:
+                on_template_due(round, job_id)
+                continue
+            if kind in JOB_TIMERS:
+                on_job_timer(round, kind, job_id)
+                continue
             group = self.state.group(job_id, number)
             if group is None:
                 continue
@@ -364,6 +419,6 @@ def _forget_keys(round: Round) -> None:
 def _drop_names(round: Round, names: list[tuple[str, str]], ids: set[int]) -> None:
     """Only those whose newest ended run is the purged one: another may have ended since."""
     last_runs = round.state.last_runs
-    gone = [(ns, name) for ns, name in names if last_runs.get(ns, {}).get(name, (0, 0))[1] in ids]
+    gone = [(ns, name) for ns, name in names if last_runs.get(ns, {}).get(name, NO_RUN)[1] in ids]
     if gone:
         round.record(c.NamesDropped(gone))

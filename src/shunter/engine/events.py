@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shunter.engine import changes as c
+from shunter.engine.books.flags import DEADLINE
 from shunter.model.lifecycles import JobEvent, NodeEvent, TaskEvent
 from shunter.model.views import EventView, iso
 
@@ -18,6 +19,23 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "job.succeeded": ("engine", "every task succeeded"),
     "job.failed": ("engine", "every task has ended, and at least one failed"),
     "job.cancelled": ("engine", "the job was stopped before all of its tasks had ended by themselves"),
+    "job.held": ("api", "nothing more of the job starts until it is released"),
+    "job.released": ("api", "a held job goes on"),
+    "job.unblocked": (
+        "engine",
+        "one of the jobs that this one waits for has ended, and this one may go on for its part",
+    ),
+    "job.late": ("engine", "the job missed its deadline; it goes on"),
+    "job.overrun": ("engine", "the job took too long, or too many of its tasks failed: it is stopped, and fails"),
+    "template.set": ("api", "a job that a clock or dispatches run was kept, or replaced by another"),
+    "template.paused": ("api", "the clock starts no runs of the template"),
+    "template.resumed": ("api", "the clock starts runs of the template again"),
+    "template.deleted": ("api", "the template is gone; its runs go on"),
+    "template.fired": ("engine", "a run was made of a template: it was due, or asked for"),
+    "template.skipped": ("engine", "a firing was due and made no run, for the reason given"),
+    "queue.set": ("api", "a queue has other rules, or was paused or resumed"),
+    "queue.deleted": ("api", "a queue has no rules any more"),
+    "dead.dropped": ("api", "dead letters were replayed or purged"),
     "tasks.placed": ("planner", "queued tasks were assigned to a node"),
     "tasks.started": ("worker", "a task runs; tasks shorter than a few milliseconds skip this"),
     "tasks.succeeded": ("worker", "tasks exited with 0"),
@@ -39,6 +57,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
 }
 
 _TASK_TYPES = {
+    TaskEvent.FINISHED: "tasks.succeeded",
     TaskEvent.RETRIED: "tasks.retried",
     TaskEvent.GAVE_UP: "tasks.failed",
     TaskEvent.STOPPED: "tasks.cancelled",
@@ -50,6 +69,7 @@ _TASK_TYPES = {
     TaskEvent.UNBLOCKED: "tasks.unblocked",
 }
 _STATES_AFTER = {
+    "tasks.succeeded": "succeeded",
     "tasks.retried": "queued",
     "tasks.failed": "failed",
     "tasks.cancelled": "cancelled",
@@ -141,6 +161,59 @@ def _cluster_set(change: c.ClusterSet, _: Callable[[int], str]) -> dict[str, Any
     return {"type": "cluster.changed", "name": change.name, "reason": f"{change.name}={change.value or 'default'}"}
 
 
+def _held(change: c.JobHeld, _: Callable[[int], str]) -> dict[str, Any]:
+    return _job("job.held" if change.is_held else "job.released", change.ref, None)
+
+
+def _edge_settled(change: c.EdgeSettled, _: Callable[[int], str]) -> dict[str, Any]:
+    reason = None if change.is_met else "what it waited for ended otherwise, and it runs all the same"
+    return {**_job("job.unblocked", change.ref, None), "reason": reason}
+
+
+def _flagged(change: c.JobFlagged, _: Callable[[int], str]) -> dict[str, Any]:
+    type_ = "job.late" if change.flag == DEADLINE else "job.overrun"
+    return {**_job(type_, change.ref, None), "reason": change.reason}
+
+
+def _template_set(change: c.TemplateSet, _: Callable[[int], str]) -> dict[str, Any]:
+    return _template("template.set", change)
+
+
+def _template_paused(change: c.TemplatePaused, _: Callable[[int], str]) -> dict[str, Any]:
+    return _template("template.paused" if change.is_paused else "template.resumed", change)
+
+
+def _template_dropped(change: c.TemplateDropped, _: Callable[[int], str]) -> dict[str, Any]:
+    return _template("template.deleted", change)
+
+
+def _template_fired(change: c.TemplateFired, _: Callable[[int], str]) -> dict[str, Any]:
+    due = f"due at {iso(change.due_ms / 1000)}" if change.due_ms else ""
+    reason = "; ".join(each for each in (due, change.reason) if each)
+    return {**_template("template.fired" if change.job else "template.skipped", change), "reason": reason}
+
+
+def _template(type_: str, change: Any) -> dict[str, Any]:
+    return {"type": type_, "name": change.name, "namespace": change.namespace, "job": change.name}
+
+
+def _queue_set(change: c.QueueSet, _: Callable[[int], str]) -> dict[str, Any]:
+    limits = [("running_max", change.running_max), ("queued_max", change.queued_max)]
+    rules = [word for word, holds in (("paused", change.is_paused), ("strict", change.is_strict)) if holds]
+    rules += [f"{name} {most}" for name, most in limits if most]
+    return {"type": "queue.set", "name": change.name, "reason": ", ".join(rules) or "no rules"}
+
+
+def _queue_dropped(change: c.QueueDropped, _: Callable[[int], str]) -> dict[str, Any]:
+    return {"type": "queue.deleted", "name": change.name}
+
+
+def _dead_dropped(change: c.DeadDropped, _: Callable[[int], str]) -> dict[str, Any]:
+    count = len(change.numbers)
+    name = f"letter {change.numbers[0]}" if count == 1 else f"{count} letters"
+    return {"type": "dead.dropped", "name": name, "reason": change.reason}
+
+
 def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str, Any]:
     fields = _job(type_, ref, state)
     offset = int(ref.rpartition("+")[2]) if "+" in ref else 0
@@ -150,7 +223,7 @@ def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str,
     return {**fields, "name": f"{fields['name']}/{inner}{tasks}", "tasks": tasks}
 
 
-def _job(type_: str, ref: str, state: str) -> dict[str, Any]:
+def _job(type_: str, ref: str, state: str | None) -> dict[str, Any]:
     """A ref is NAMESPACE/NAME@RUN, for tasks with #GROUP and +FIRST where they are needed: see `records.Group.ref`."""
     namespace, _, named_run = ref.partition("/")
     name, _, run = named_run.rpartition("@")
@@ -169,6 +242,16 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.TasksMoved: _moved,
     c.JobStopAsked: _stop_asked,
     c.JobEnded: _job_ended,
+    c.JobHeld: _held,
+    c.EdgeSettled: _edge_settled,
+    c.JobFlagged: _flagged,
+    c.TemplateSet: _template_set,
+    c.TemplatePaused: _template_paused,
+    c.TemplateDropped: _template_dropped,
+    c.TemplateFired: _template_fired,
+    c.QueueSet: _queue_set,
+    c.QueueDropped: _queue_dropped,
+    c.DeadDropped: _dead_dropped,
     c.NodeJoined: _node_joined,
     c.NodeMoved: _node_moved,
     c.NodeLabelled: _node_labelled,

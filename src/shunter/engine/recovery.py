@@ -8,9 +8,11 @@ import msgspec
 import numpy as np
 
 from shunter.engine import changes as c
+from shunter.engine.deadlines import set_job_timers
 from shunter.engine.records import STATES, ClassKey, Group, Job, Lanes, PastAttempt
 from shunter.engine.round import TimerKind, Timers
 from shunter.engine.state import State
+from shunter.engine.submits import wind
 from shunter.model.jobs import PLAIN, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.ports.store import Snapshot, Store
@@ -92,7 +94,8 @@ async def recover(store: Store) -> tuple[State, Timers]:
     snapshot = await store.snapshot()
     state = load(snapshot) if snapshot else State()
     for finished in await store.finished_names():
-        state.last_runs.setdefault(finished.namespace, {})[finished.name] = (finished.run, finished.id)
+        ended = (finished.run, finished.id, int(JobState[finished.state.upper()]))
+        state.last_runs.setdefault(finished.namespace, {})[finished.name] = ended
     while rounds := await store.rounds_after(state.version, ROUNDS_PER_READ):
         for logged in rounds:
             for change in c.decode_round(logged.body):
@@ -290,7 +293,10 @@ def _count_live(state: State) -> None:
 
 def _timers(state: State) -> Timers:
     timers = Timers()
+    for template in state.templates.by_id.values():
+        wind(timers, template)
     for job in state.jobs.values():
+        set_job_timers(timers, state, job)
         for group in job.groups:
             for index, not_before_ms in (group.delayed or {}).items():
                 timers.add(not_before_ms, TimerKind.BACK_OFF, group, index)

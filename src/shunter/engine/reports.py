@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.records import Group, runs_of
-from shunter.engine.retries import back_off_s
+from shunter.engine.retries import action_of, back_off_s, restarts_so_far
 from shunter.engine.round import Round, TimerKind
 from shunter.model.lifecycles import NodeEvent, NodeState, TaskEvent, TaskState
 from shunter.model.messages import Ended, Health, Held, Inventory, Lost, Report, Returned, Started, StopRange
@@ -50,7 +51,8 @@ def on_ended(round: Round, node: int, ended: Ended) -> None:
     if group is None:
         return
     last = ended.first + len(ended.ended_ms) - 1
-    is_plain = not ended.exits and not ended.how and group.spec.restart.policy in ("never", "on-failure")
+    restart = group.spec.restart
+    is_plain = not ended.exits and not ended.how and restart.policy in ("never", "on-failure") and not restart.on_exit
     if is_plain and _believed(round, group, node, ended.first, last, ended.attempt):
         _finish(round, group, ended.first, last, ended, 0)
     else:
@@ -232,19 +234,19 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
     exit_code = ended.exits[offset] if ended.exits else 0
     has_failed = exit_code != 0 or bool(ended.how)  # a task may make 0 of being told that its time is over
     is_stopping = table.state[row] == _STOPPING
-    if not has_failed and (is_stopping or group.spec.restart.policy in ("never", "on-failure")):
-        _finish(round, group, index, index, ended, offset)
-        return
+    action = "" if is_stopping or (ended.how and not exit_code) else action_of(group.spec.restart, exit_code)
     delay_s = None
-    if is_stopping:
-        event = _after_stop(round, group, index)
-    elif (delay_s := back_off_s(group.spec.restart, int(table.restarts[row]), has_failed, round.random)) is not None:
+    if action == "succeed":
+        event, has_failed = TaskEvent.FINISHED, exit_code != 0
+    elif is_stopping:
+        event = _after_stop(round, group, index) if has_failed else TaskEvent.FINISHED
+    elif (delay_s := _delay_s(round, group, index, ended, offset, action, has_failed)) is not None:
         event = TaskEvent.RETRIED
-    elif not has_failed:
+    else:
+        event = TaskEvent.GAVE_UP if has_failed or action == "fail" else TaskEvent.FINISHED
+    if event is TaskEvent.FINISHED and not has_failed:
         _finish(round, group, index, index, ended, offset)
         return
-    else:
-        event = TaskEvent.GAVE_UP
     not_before_ms = 0 if delay_s is None else round.now_ms + max(int(delay_s * 1000), 1)
     change = c.TaskEnded(
         group.job.id, group.number, index, event, exit_code, ended.started_ms[offset], ended.ended_ms[offset],
@@ -256,6 +258,20 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
         round.timers.add(not_before_ms, TimerKind.BACK_OFF, group, index)
     elif event is not TaskEvent.REQUEUED:
         round.maybe_over[group.job.id] = None
+
+
+def _delay_s(
+    round: Round, group: Group, index: int, ended: Ended, offset: int, action: str, has_failed: bool
+) -> float | None:
+    """Until the next attempt; None if there is none. A rule for the exit code wins over the policy."""
+    if action == "fail":
+        return None
+    restart = group.spec.restart
+    if action == "restart":
+        restart, has_failed = replace(restart, policy="always"), True
+    restarts = int(round.state.table.restarts[group.base + index])
+    counted = restarts_so_far(restarts, ended.started_ms[offset], ended.ended_ms[offset])
+    return back_off_s(restart, counted, has_failed, round.random)
 
 
 def _after_stop(round: Round, group: Group, index: int) -> TaskEvent:

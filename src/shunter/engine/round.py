@@ -22,6 +22,13 @@ from shunter.ports.store import FinishedJob
 class TimerKind(IntEnum):
     BACK_OFF = 1
     QUEUE_TIMEOUT = 2
+    JOB_START = 3  # from here on of a job as a whole
+    JOB_TIMEOUT = 4
+    JOB_DEADLINE = 5
+    TEMPLATE = 6  # of a template, by its id
+
+
+JOB_TIMERS = (TimerKind.JOB_START, TimerKind.JOB_TIMEOUT, TimerKind.JOB_DEADLINE)
 
 
 @dataclass(slots=True)
@@ -32,6 +39,9 @@ class Timers:
 
     def add(self, at_ms: int, kind: TimerKind, group: Group, index: int = 0) -> None:
         heapq.heappush(self.heap, (at_ms, int(kind), group.job.id, group.number, index))
+
+    def add_job(self, at_ms: int, kind: TimerKind, job_id: int) -> None:
+        heapq.heappush(self.heap, (at_ms, int(kind), job_id, 0, 0))
 
     def due(self, now_ms: int) -> Iterator[tuple[TimerKind, int, int, int]]:
         while self.heap and self.heap[0][0] <= now_ms:
@@ -86,7 +96,7 @@ class Round:
                 job.namespace,
                 job.name,
                 spec.name,
-                spec.count or group.count,
+                spec.total or spec.count or group.count,
                 *_differences(group, first, last),
             )
         )

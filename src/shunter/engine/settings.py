@@ -15,6 +15,8 @@ class EngineSettings:
     round_placements_max: int = 20_000
     jobs_max: int = 1_000_000  # unfinished
     tasks_max: int = 50_000_000  # of unfinished jobs
+    templates_max: int = 10_000
+    queues_max: int = 1_000  # that have rules
     keys_max: int = 100_000
     keys_age_s: float = 86_400.0
     lost_max: int = LOST_MAX

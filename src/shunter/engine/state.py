@@ -18,8 +18,12 @@ from shunter.engine import changes as c
 from shunter.engine import task_changes
 from shunter.engine.books.book import Book
 from shunter.engine.books.cluster import ClusterBook
+from shunter.engine.books.dead import DeadBook
 from shunter.engine.books.durations import DurationBook
+from shunter.engine.books.edges import EdgeBook
+from shunter.engine.books.flags import FlagBook
 from shunter.engine.books.queues import QueueBook
+from shunter.engine.books.templates import TemplateBook
 from shunter.engine.node_columns import NodeColumns
 from shunter.engine.queues import make_ready, unqueue
 from shunter.engine.records import STATES, Blueprint, ClassKey, ClassRecord, Group, Job, Lanes, runs_of
@@ -33,6 +37,8 @@ _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)
 _QUEUED, _WAITING = int(TaskState.QUEUED), int(TaskState.WAITING)
 PARTS_MAX = 256  # groups of one job
+LastRun = tuple[int, int, int]  # run, job id, the JobState in which it ended
+NO_RUN: LastRun = (0, 0, 0)
 
 
 class State:
@@ -43,9 +49,7 @@ class State:
         self.jobs: dict[int, Job] = {}
         self.names: dict[str, dict[str, Job]] = {}  # namespace -> name -> the newest unfinished run
         self.older_runs: dict[tuple[str, str], list[Job]] = {}  # further unfinished runs of a name, oldest first
-        self.last_runs: dict[
-            str, dict[str, tuple[int, int]]
-        ] = {}  # namespace -> name -> (run, job id) of the newest ended
+        self.last_runs: dict[str, dict[str, LastRun]] = {}  # namespace -> name -> its newest ended run
         self.groups: list[Group | None] = []
         self.classes: dict[int, ClassRecord] = {}
         self.keys: dict[str, list[int]] = {}
@@ -64,10 +68,18 @@ class State:
         self.cluster = ClusterBook()
         self.queues = QueueBook()
         self.durations = DurationBook()
+        self.edges = EdgeBook()
+        self.flags = FlagBook()
+        self.templates = TemplateBook()
+        self.dead = DeadBook()
         self.books: dict[str, Book] = {
             "cluster": self.cluster,
             "queues": self.queues,
             "durations": self.durations,
+            "edges": self.edges,
+            "flags": self.flags,
+            "templates": self.templates,
+            "dead": self.dead,
         }
         self._blueprints: dict[bytes, Blueprint] = {}
         self._next_blueprint = 1
@@ -79,6 +91,7 @@ class State:
             c.QueueSet: self._queue_set,
             c.QueueDropped: self._queue_set,
             c.JobSubmitted: self._job_submitted,
+            c.TemplateSet: self._template_set,
             c.JobUpdated: self._job_updated,
             c.JobHeld: self._job_held,
             c.GroupAdded: self._group_added,
@@ -95,7 +108,6 @@ class State:
             c.LanesSet: self._lanes_set,
             c.KeysDropped: self._keys_dropped,
             c.NamesDropped: self._names_dropped,
-            c.JobFlagged: lambda _: None,  # an event, and nothing else
         }
 
     def apply(self, change: c.Change) -> None:
@@ -121,8 +133,12 @@ class State:
 
     def next_run(self, namespace: str, name: str) -> int:
         newest = self.find_job(namespace, name)
-        ended, _ = self.last_runs.get(namespace, {}).get(name, (0, 0))
+        ended = self.last_run(namespace, name)[0]
         return max(newest.run if newest is not None else 0, ended) + 1
+
+    def last_run(self, namespace: str, name: str) -> LastRun:
+        """The newest ended run of a name."""
+        return self.last_runs.get(namespace, {}).get(name, NO_RUN)
 
     def blueprint(self, groups: tuple[GroupSpec, ...]) -> bytes:
         """The body that stands for these groups in a JobSubmitted."""
@@ -140,7 +156,13 @@ class State:
         if change.type not in EVERYWHERE:
             for part, spec in enumerate(blueprint.groups):
                 self._add_group(job, part, spec.count, is_waiting=change.is_waiting or bool(spec.after))
+        if change.targets:
+            self.edges.begin(job.id, change.targets)
         self.adopt_job(job)
+
+    def _template_set(self, change: c.TemplateSet) -> None:
+        self.templates.set(change)
+        self.next_job = max(self.next_job, change.id + 1)
 
     def adopt_job(self, job: Job) -> None:
         """Make a job known that has all its groups."""
@@ -192,6 +214,8 @@ class State:
             if change.is_held:
                 self._unready(group)
             else:
+                queued = self.table.state[group.base : group.base + group.count] == _QUEUED
+                self.table.ended_ms[group.base : group.base + group.count][queued] = change.at_ms  # queued since now
                 self.queue_again(group)
 
     def _unready(self, group: Group) -> None:
@@ -295,10 +319,12 @@ class State:
         self.move_job(job, JobEvent(change.event))
         self.job_counts[job.state] -= 1
         job.reason = change.reason or job.reason
+        self.edges.forget(job.id)
+        self.flags.forget(job.id)
         self._leave_name(job)
         runs = self.last_runs.setdefault(job.namespace, {})
-        if runs.get(job.name, (0, 0))[0] < job.run:
-            runs[job.name] = (job.run, job.id)
+        if runs.get(job.name, NO_RUN)[0] < job.run:
+            runs[job.name] = (job.run, job.id, int(job.state))
         for group in job.groups:
             self._learn_duration(group)
             self._drop_group(group)

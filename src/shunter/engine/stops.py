@@ -39,7 +39,7 @@ def on_queue_timeout(round: Round, group: Group) -> None:
     table, rows = round.state.table, slice(group.base, group.base + group.count)
     limit_ms = int(group.spec.queue_timeout_s * 1000)
     since = np.where(table.ended_ms[rows] > 0, table.ended_ms[rows], group.job.submitted_ms)
-    queued = table.state[rows] == _QUEUED
+    queued = (table.state[rows] == _QUEUED) & (not group.job.is_held)
     expired = np.flatnonzero(queued & (since + limit_ms <= round.now_ms))
     for first, last in runs_of(expired):
         reason = f"queued for longer than {group.spec.queue_timeout_s:g} s (timeout.queue)"

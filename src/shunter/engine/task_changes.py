@@ -14,6 +14,7 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.queues import unqueue
 from shunter.engine.records import STATES, Group, Job, PastAttempt
+from shunter.engine.retries import restarts_so_far
 from shunter.model.errors import InvalidMove
 from shunter.model.lifecycles import TASK, JobEvent, JobState, TaskEvent, TaskState
 
@@ -94,7 +95,8 @@ def task_ended(state: State, change: c.TaskEnded) -> None:
         _remember(group, past)
         table.node[row] = 0
         if event is TaskEvent.RETRIED:
-            table.restarts[row] = min(int(table.restarts[row]) + 1, 65535)
+            restarts = restarts_so_far(int(table.restarts[row]), change.started_ms, change.ended_ms)
+            table.restarts[row] = min(restarts + 1, 65535)
             if group.spec.restart.elsewhere:
                 group.avoiding = group.avoiding or {}
                 group.avoiding[index] = node
@@ -105,6 +107,8 @@ def task_ended(state: State, change: c.TaskEnded) -> None:
     if change.reason:
         group.reasons = group.reasons or {}
         group.reasons[index] = change.reason
+    if event is TaskEvent.GAVE_UP and group.spec.restart.policy != "never":
+        state.dead.add(group.job.id, group.job.ref, group.spec.name, group.shows(index), change)
     _move(state, group, index, index, event, change.not_before_ms)
     if change.started_ms:
         _note_start(state, group.job, change.started_ms)
@@ -142,7 +146,7 @@ def tasks_moved(state: State, change: c.TasksMoved) -> None:
         state.table.started_ms[rows] = 0
         state.table.ended_ms[rows] = change.at_ms
         state.table.log[rows] = 0
-    elif event in _ENDS:
+    elif event in _ENDS or event is TaskEvent.UNBLOCKED:  # queued since then, as queueing time-outs see it
         state.table.ended_ms[rows] = change.at_ms
     if change.reason and event not in (TaskEvent.CANCEL_ASKED, TaskEvent.PREEMPTED):
         group.reasons = group.reasons or {}

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from shunter.engine.books.flags import DEADLINE
+from shunter.engine.dependencies import start_ms, waits_for
 from shunter.engine.records import STATES, Group, Job, NodeRecord, PastAttempt
 from shunter.engine.state import State
-from shunter.model.jobs import PORT_PREFIX, GroupSpec
+from shunter.model.jobs import PLAIN, PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_amount
-from shunter.model.views import AttemptView, GroupView, JobView, NodeView, TaskView, iso
+from shunter.model.views import AttemptView, GroupView, JobTerms, JobView, NodeView, TaskView, iso
 
 _WORDS = [state.word for state in TaskState]
 _SELF_EVIDENT = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.SUCCEEDED)  # states that have no reason to tell
@@ -24,7 +26,8 @@ def counts_view(counts: list[int]) -> dict[str, int]:
     return {_WORDS[state]: count for state, count in enumerate(counts) if count}
 
 
-def job_view(job: Job) -> JobView:
+def job_view(job: Job, state: State | None = None) -> JobView:
+    """With the state, also what the job waits for."""
     specs = job.blueprint.groups
     return JobView(
         name=job.name,
@@ -44,6 +47,25 @@ def job_view(job: Job) -> JobView:
         command=list(specs[0].task.command),
         resources=_resources(specs[0]),
         groups=[_group_view(job, part, spec) for part, spec in enumerate(specs)] if len(specs) > 1 else [],
+        terms=None if state is None else job_terms(job, state),
+    )
+
+
+def job_terms(job: Job, state: State) -> JobTerms | None:
+    """What of a job is not plain; None where all of it is."""
+    options = job.options
+    is_plain = options is PLAIN and not job.is_held and not state.edges.targets(job.id)
+    if is_plain and not any(group.spec.after for group in job.groups):
+        return None
+    return JobTerms(
+        queue=options.queue,
+        held=job.is_held,
+        start_at=iso(start_ms(job) / 1000),
+        deadline=iso(job.deadline_ms / 1000),
+        deadline_missed=state.flags.has(job.id, DEADLINE),
+        timeout_s=options.timeout_s or None,
+        failures_max=options.failures_max or None,
+        waits_for=waits_for(state, job),
     )
 
 

@@ -42,7 +42,7 @@ class Following:
             return
         watch = self._engine.feed.watch(run.id)
         try:
-            yield FollowLine(job=job_view(run))
+            yield FollowLine(job=job_view(run, self._engine.state))
             steps = {"progress": self._progress, "logs": self._logs}.get(mode)
             if steps is not None:
                 async with aclosing(steps(run, watch)) as lines:

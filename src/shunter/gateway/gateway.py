@@ -8,6 +8,7 @@ from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Published
 from shunter.engine.records import Job
+from shunter.engine.state import State
 from shunter.engine.views import counts_view, job_view, node_view, past_attempt_view
 from shunter.gateway.following import Following
 from shunter.gateway.plans import Aside, DryRuns, at_once, plan
@@ -111,7 +112,7 @@ class LocalGateway:
         return await self._runs.page(query)
 
     async def job(self, caller: Caller, job: JobReference) -> JobView:
-        return _view(await self._runs.find(job))
+        return _view(await self._runs.find(job), self._engine.state)
 
     async def runs(self, caller: Caller, job: JobReference, limit: int, after: str | None) -> JobPage:
         return await self._runs.runs_of(await self._runs.find(job), limit, after)
@@ -301,8 +302,8 @@ class LocalGateway:
         return node_view(self._engine.state, record, int(self._clock.now() * 1000), stale_after_ms)
 
 
-def _view(run: Job | FinishedRun) -> JobView:
-    return job_view(run) if isinstance(run, Job) else run.view
+def _view(run: Job | FinishedRun, state: State) -> JobView:
+    return job_view(run, state) if isinstance(run, Job) else run.view
 
 
 def _why_ended(run: FinishedRun) -> WhyView:

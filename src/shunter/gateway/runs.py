@@ -94,7 +94,7 @@ class Runs:
         return JobPage(views, str(views[-1].id) if has_more else None, live_total + finished_total)
 
     async def runs_of(self, run: Job | FinishedRun, limit: int, after: str | None) -> JobPage:
-        view = job_view(run) if isinstance(run, Job) else run.view
+        view = job_view(run, self._engine.state) if isinstance(run, Job) else run.view
         query = FinishedQuery(
             namespace=view.namespace, name=view.name, before_id=int(after) if after else None, limit=limit + 1
         )
@@ -102,13 +102,13 @@ class Runs:
         total = await self._store.count_finished(query)
         live = self._engine.state.unfinished_runs(view.namespace, view.name)
         if not after:
-            views = [*(job_view(job) for job in reversed(live)), *views]
+            views = [*(job_view(job, self._engine.state) for job in reversed(live)), *views]
         total += len(live)
         return JobPage(views[:limit], str(views[limit - 1].id) if len(views) > limit else None, total)
 
     async def tasks(self, run: Job | FinishedRun, query: TaskQuery) -> TaskPage:
         """By group and index. The cursor is PIECE.INDEX of the last one."""
-        view = job_view(run) if isinstance(run, Job) else run.view
+        view = job_view(run, self._engine.state) if isinstance(run, Job) else run.view
         total = sum(view.counts.get(state, 0) for state in query.states) if query.states else view.count
         pieces = _pieces(run)
         start, first = _cursor(query.after)
@@ -237,7 +237,7 @@ class Runs:
                 continue
             total += 1
             if (before is None or job.id < before) and len(views) <= query.limit:
-                views.append(job_view(job))
+                views.append(job_view(job, self._engine.state))
         return views, total
 
     def _unknown(self, reference: JobReference) -> str:

@@ -24,13 +24,13 @@ EVERYWHERE = frozenset({SYSTEM, SYSBATCH})  # types with one task on each matchi
 # ---- what a worker must know ----
 
 
-class Mount(msgspec.Struct, frozen=True):
+class Mount(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str  # a path on the node; for containers also the name of a volume
     target: str
     read_only: bool = False
 
 
-class Port(msgspec.Struct, frozen=True):
+class Port(msgspec.Struct, frozen=True, omit_defaults=True):
     """A port that the task serves. Without a host port the node chooses a free one."""
 
     name: str
@@ -38,7 +38,7 @@ class Port(msgspec.Struct, frozen=True):
     host_port: int = 0
 
 
-class HealthCheck(msgspec.Struct, frozen=True):
+class HealthCheck(msgspec.Struct, frozen=True, omit_defaults=True):
     """How to see that a task is well: exactly one of http (a path), tcp, command, or the name of a plugin's check.
     After `failures` in a row the attempt is ended as unhealthy, and its restart policy decides."""
 
@@ -53,7 +53,7 @@ class HealthCheck(msgspec.Struct, frozen=True):
     options: dict[str, str] = {}  # of a plugin
 
 
-class Container(msgspec.Struct, frozen=True):
+class Container(msgspec.Struct, frozen=True, omit_defaults=True):
     image: str
     args: tuple[str, ...] = ()
     network: str = "bridge"  # bridge | host | none | the name of a network
@@ -63,7 +63,7 @@ class Container(msgspec.Struct, frozen=True):
     read_only: bool = False  # of its root file system
 
 
-class TaskSpec(msgspec.Struct, frozen=True):
+class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a worker must know to run one task; alike for all tasks of a group."""
 
     command: tuple[str, ...]
@@ -92,12 +92,12 @@ class TaskSpec(msgspec.Struct, frozen=True):
 # ---- where and when the tasks of a group may run ----
 
 
-class ExitRule(msgspec.Struct, frozen=True):
+class ExitRule(msgspec.Struct, frozen=True, omit_defaults=True):
     codes: tuple[int, ...]
     action: str  # fail | restart | succeed
 
 
-class Restart(msgspec.Struct, frozen=True):
+class Restart(msgspec.Struct, frozen=True, omit_defaults=True):
     """When an attempt that ended with an exit code is followed by another. `max` None means without limit."""
 
     policy: str = "never"  # never | on-failure | always | unless-stopped
@@ -110,14 +110,14 @@ class Restart(msgspec.Struct, frozen=True):
     elsewhere: bool = False  # not on the node of the last attempt, where there is another
 
 
-class Spread(msgspec.Struct, frozen=True):
+class Spread(msgspec.Struct, frozen=True, omit_defaults=True):
     """Rather even over the values of a node label."""
 
     label: str
     weight: float = 1.0
 
 
-class Affinity(msgspec.Struct, frozen=True):
+class Affinity(msgspec.Struct, frozen=True, omit_defaults=True):
     """Rather, or only, on nodes where `match` holds: a CEL expression over the node, or over jobs that run there."""
 
     to: str  # node | job
@@ -127,7 +127,7 @@ class Affinity(msgspec.Struct, frozen=True):
     anti: bool = False
 
 
-class Update(msgspec.Struct, frozen=True):
+class Update(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a service changes to a new version: `parallel` tasks at a time, the next when these are healthy."""
 
     parallel: int = 1
@@ -137,7 +137,7 @@ class Update(msgspec.Struct, frozen=True):
     rollback: bool = True
 
 
-class GroupAfter(msgspec.Struct, frozen=True):
+class GroupAfter(msgspec.Struct, frozen=True, omit_defaults=True):
     """An edge between groups of one job."""
 
     group: str
@@ -145,7 +145,7 @@ class GroupAfter(msgspec.Struct, frozen=True):
     otherwise: str = "cancel"  # cancel | run
 
 
-class GroupSpec(msgspec.Struct, frozen=True):
+class GroupSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tasks of a job that are alike."""
 
     name: str
@@ -167,12 +167,13 @@ class GroupSpec(msgspec.Struct, frozen=True):
     update: Update = Update()
     array: tuple[tuple[int, int, int], ...] = ()  # (first, last, step): what SHUNTER_TASK_INDEX counts through
     entries: tuple[str, ...] = ()  # one for each task, as SHUNTER_ENTRY
+    total: int = 0  # what SHUNTER_TASK_COUNT says in a run that repeats some tasks of another; 0 means the count
 
 
 # ---- what holds for the job as a whole ----
 
 
-class After(msgspec.Struct, frozen=True):
+class After(msgspec.Struct, frozen=True, omit_defaults=True):
     """An edge of the graph of jobs: this one waits for another."""
 
     job: str  # NAME, or NAME@RUN, in the same namespace
@@ -180,7 +181,7 @@ class After(msgspec.Struct, frozen=True):
     otherwise: str = "cancel"  # cancel | run: what happens when `when` can come true no more
 
 
-class Schedule(msgspec.Struct, frozen=True):
+class Schedule(msgspec.Struct, frozen=True, omit_defaults=True):
     """Fires runs by the clock."""
 
     cron: str
@@ -189,7 +190,7 @@ class Schedule(msgspec.Struct, frozen=True):
     catch_up: str = "none"  # none | last | all: of the firings that a stopped cluster missed
 
 
-class Parameters(msgspec.Struct, frozen=True):
+class Parameters(msgspec.Struct, frozen=True, omit_defaults=True):
     """A job that is dispatched with these parameters, as SHUNTER_PARAM_NAME, rather than run at once."""
 
     required: tuple[str, ...] = ()
@@ -215,7 +216,7 @@ class JobOptions(msgspec.Struct, frozen=True, omit_defaults=True):
 PLAIN = JobOptions()
 
 
-class JobSpec(msgspec.Struct, frozen=True):
+class JobSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     """A whole job."""
 
     namespace: str

@@ -5,7 +5,7 @@ The clock is handed in; the libraries are loaded by whoever has a schedule.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
 
@@ -41,7 +41,12 @@ def check_cron(line: str) -> str:
 
 
 def next_firing_ms(line: str, timezone: str, after_ms: int) -> int | None:
-    """When a checked line fires next after a time; None where it does not within fifty years.
+    """When a checked line fires next after a time; None where it does not within fifty years."""
+    return next(firings_ms(line, timezone, after_ms, None), None)
+
+
+def firings_ms(line: str, timezone: str, after_ms: int, until_ms: int | None) -> Iterator[int]:
+    """When a checked line fires after a time, and up to another.
 
     In the hour that an autumn night has twice, local times are ambiguous and a firing of the first pass is found again
     in the second: it lies in the past and is stepped over.
@@ -53,9 +58,11 @@ def next_firing_ms(line: str, timezone: str, after_ms: int) -> int | None:
     zone = UTC if timezone == "UTC" else ZoneInfo(timezone)
     start = datetime.fromtimestamp(after_ms // 1000, zone)
     for firing in CronSim(_spell(line), start):
-        if (at_ms := round(firing.timestamp() * 1000)) > after_ms:
-            return at_ms
-    return None
+        at_ms = round(firing.timestamp() * 1000)
+        if until_ms is not None and at_ms > until_ms:
+            return
+        if at_ms > after_ms:
+            yield at_ms
 
 
 @lru_cache(maxsize=256)

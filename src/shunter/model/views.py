@@ -48,6 +48,19 @@ class GroupView(msgspec.Struct, kw_only=True):
     resources: dict[str, str] = {}
 
 
+class JobTerms(msgspec.Struct, kw_only=True):
+    """What of a job is not plain: when it may start, by when it shall be done, what it waits for."""
+
+    queue: str = "default"
+    held: bool = False
+    start_at: str | None = None
+    deadline: str | None = None
+    deadline_missed: bool = False
+    timeout_s: float | None = None  # of the whole job
+    failures_max: int | None = None
+    waits_for: list[str] = []  # in words
+
+
 class JobView(msgspec.Struct, kw_only=True):
     name: str
     namespace: str
@@ -67,6 +80,7 @@ class JobView(msgspec.Struct, kw_only=True):
     command: list[str] = []  # of the first group, like the resources
     resources: dict[str, str] = {}
     groups: list[GroupView] = []  # where there are several
+    terms: JobTerms | None = None  # null for a plain job
 
 
 class SubmittedJob(msgspec.Struct, kw_only=True):

@@ -76,12 +76,13 @@ class FinishedQuery:
 
 @dataclass(frozen=True, slots=True)
 class FinishedName:
-    """Enough to number the next run of a name, and to find its newest."""
+    """Enough to number the next run of a name, to find its newest, and to know how that ended."""
 
     namespace: str
     name: str
     run: int
     id: int
+    state: str
 
 
 @dataclass(frozen=True, slots=True)

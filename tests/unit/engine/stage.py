@@ -64,17 +64,21 @@ class RecordedWorkers:
 class Stage:
     def __init__(self, store: MemoryStore, settings: EngineSettings) -> None:
         self.store = store
+        self.settings = settings
         self.workers = RecordedWorkers()
-        self.engine = Engine(
-            store=store,
+        self.engine = self._new_engine()
+        self._running: asyncio.Task[None] | None = None
+        self._seq: dict[int, int] = {}
+
+    def _new_engine(self) -> Engine:
+        return Engine(
+            store=self.store,
             workers=self.workers,
             policy=build_policy("bin-pack"),
             clock=VirtualClock(),
             random=random.Random(1),
-            settings=settings,
+            settings=self.settings,
         )
-        self._running: asyncio.Task[None] | None = None
-        self._seq: dict[int, int] = {}
 
     async def open(self) -> Stage:
         await self.store.open()
@@ -86,6 +90,17 @@ class Stage:
         """The manager is gone; only the store is left."""
         assert self._running is not None
         self._running.cancel()
+
+    async def revive(self) -> None:
+        """The manager was killed; another one takes over, and the workers connect to it with nothing in hand."""
+        self.crash()
+        self.engine = self._new_engine()
+        self.workers.sent.clear()
+        await self.open()
+        for node in self.engine.state.nodes.records:
+            self._seq[node] = 1
+            await self.engine.inventory(node, Inventory(1, [], []))
+        await self.settle()
 
     async def settle(self, seconds: float = 0.0) -> None:
         """Let everything that is due happen."""

@@ -17,6 +17,20 @@ ELSEWHERE = {  # what the story below does not tell, and the test that does
     "tasks.preempted": "test_decisions.py",
     "tasks.requeued": "test_decisions.py",
     "tasks.unblocked": "test_decisions.py",
+    "job.held": "test_whole_jobs.py",
+    "job.released": "test_whole_jobs.py",
+    "job.unblocked": "test_dependencies.py",
+    "job.late": "test_whole_jobs.py",
+    "job.overrun": "test_whole_jobs.py",
+    "template.set": "test_templates.py",
+    "template.paused": "test_templates.py",
+    "template.resumed": "test_templates.py",
+    "template.deleted": "test_templates.py",
+    "template.fired": "test_templates.py",
+    "template.skipped": "test_templates.py",
+    "queue.set": "test_queueing.py",
+    "queue.deleted": "test_queueing.py",
+    "dead.dropped": "test_dead_letters.py",
 }
 
 

@@ -135,9 +135,8 @@ class MemoryStore:
         return sorted(chunks, key=lambda chunk: chunk.first)
 
     async def finished_names(self) -> list[FinishedName]:
-        return [
-            FinishedName(namespace, name, max(runs), runs[max(runs)]) for (namespace, name), runs in self._runs.items()
-        ]
+        newest = (self._jobs[runs[max(runs)]] for runs in self._runs.values())
+        return [FinishedName(job.namespace, job.name, job.run, job.id, job.state) for job in newest]
 
     # ---- retention ----
 
@@ -169,7 +168,7 @@ class MemoryStore:
                 break
             runs = self._runs[job.namespace, job.name]
             if job.run == max(runs):
-                vanished.append(FinishedName(job.namespace, job.name, job.run, job.id))
+                vanished.append(FinishedName(job.namespace, job.name, job.run, job.id, job.state))
             del self._jobs[job.id], runs[job.run]
             if not runs:
                 del self._runs[job.namespace, job.name]

@@ -69,8 +69,9 @@ def drop_jobs(connection: sqlite3.Connection, epoch: int, retention: Retention, 
             return JobSlice(_drop_tasks(connection, doomed[0]))
         ids = _as_json(doomed[:count])
         names = connection.execute(
-            "SELECT namespace, name, run, id FROM jobs AS gone WHERE id IN (SELECT value FROM json_each(?)) AND NOT"
-            " EXISTS (SELECT 1 FROM jobs WHERE name = gone.name AND namespace = gone.namespace AND run > gone.run)",
+            "SELECT namespace, name, run, id, state FROM jobs AS gone WHERE id IN (SELECT value FROM json_each(?))"
+            " AND NOT EXISTS"
+            " (SELECT 1 FROM jobs WHERE name = gone.name AND namespace = gone.namespace AND run > gone.run)",
             (ids,),
         ).fetchall()
         connection.execute("DELETE FROM jobs WHERE id IN (SELECT value FROM json_each(?))", (ids,))

@@ -1,0 +1,58 @@
+"""Which jobs wait for which others: the edges that have not been settled, both ways round. Read by
+`engine.dependencies`, which decides how each one settles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shunter.engine import changes as c
+
+
+class EdgeBook:
+    def __init__(self) -> None:
+        self._targets: dict[int, dict[int, int]] = {}  # job -> place of the edge -> the job that it waits for
+        self._dependents: dict[int, dict[tuple[int, int], None]] = {}  # job -> (job that waits, place of its edge)
+
+    def targets(self, job: int) -> Mapping[int, int]:
+        """The jobs that this one still waits for, by the place of the edge."""
+        return self._targets.get(job, {})
+
+    def dependents(self, job: int) -> list[tuple[int, int]]:
+        """Who waits for this job: (job, place of its edge), in the order in which they came."""
+        return list(self._dependents.get(job, ()))
+
+    def begin(self, job: int, targets: list[int]) -> None:
+        """A new job waits for these."""
+        self._targets[job] = dict(enumerate(targets))
+        for edge, target in enumerate(targets):
+            self._dependents.setdefault(target, {})[job, edge] = None
+
+    def forget(self, job: int) -> None:
+        """The job has ended: it waits for nobody any more."""
+        if job in self._targets:
+            for edge in list(self._targets[job]):
+                self._drop(job, edge)
+
+    def appliers(self) -> Mapping[type, Callable[[Any], None]]:
+        return {c.EdgeSettled: self._settled}
+
+    def dump(self) -> list[list[int]]:
+        return [[job, edge, target] for job, edges in self._targets.items() for edge, target in edges.items()]
+
+    def load(self, dump: list[list[int]]) -> None:
+        for job, edge, target in dump:
+            self._targets.setdefault(job, {})[edge] = target
+            self._dependents.setdefault(target, {})[job, edge] = None
+
+    def _settled(self, change: c.EdgeSettled) -> None:
+        self._drop(change.job, change.edge)
+
+    def _drop(self, job: int, edge: int) -> None:
+        target = self._targets[job].pop(edge)
+        if not self._targets[job]:
+            del self._targets[job]
+        waiting = self._dependents[target]
+        del waiting[job, edge]
+        if not waiting:
+            del self._dependents[target]

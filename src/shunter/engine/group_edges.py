@@ -1,0 +1,55 @@
+"""Groups that wait for other groups of their job. Nothing is kept: what a group waits for has ended or has not, which
+the counts of its tasks tell. Called by `engine.endings` whenever something of such a job has ended."""
+
+from __future__ import annotations
+
+from shunter.engine import changes as c
+from shunter.engine.dependencies import is_blocked, is_met, unmet
+from shunter.engine.records import Group, Job
+from shunter.engine.round import Round
+from shunter.model.lifecycles import JobState, TaskEvent, TaskState
+
+_WAITING, _CANCELLED = int(TaskState.WAITING), int(TaskState.CANCELLED)
+
+
+def settle_groups(round: Round, job: Job) -> None:
+    """Queue the groups that have what they waited for, and cancel those that cannot have it any more."""
+    if is_blocked(round.state, job, round.now_ms) or job.state is JobState.STOPPING:
+        return
+    has_moved = True
+    while has_moved:  # a cancelled group may settle the edges of others
+        has_moved = False
+        for group in job.groups:
+            if not group.counts[_WAITING] or not group.spec.after:
+                continue
+            verdict = _verdict(job, group)
+            if verdict is None:
+                continue
+            event = TaskEvent.CANCELLED if verdict else TaskEvent.UNBLOCKED
+            move = c.TasksMoved(job.id, group.number, 0, group.count - 1, event, round.now_ms, verdict, group.ref)
+            round.record(move)
+            has_moved = True
+
+
+def is_left_out(job: Job, group: Group) -> bool:
+    """Whether a group never ran because of what it waited for: that alone does not make its job a cancelled one."""
+    return bool(group.spec.after) and group.counts[_CANCELLED] == group.count and bool(_verdict(job, group))
+
+
+def _verdict(job: Job, group: Group) -> str | None:
+    """Empty: it may go. Otherwise why it cannot any more. None: something that it waits for has not ended."""
+    verdict = ""
+    for edge in group.spec.after:
+        pieces = [piece for piece in job.groups if piece.spec.name == edge.group]
+        if not all(piece.is_over for piece in pieces):
+            return None
+        outcome = _outcome(pieces)
+        if not verdict and not is_met(edge, outcome) and edge.otherwise == "cancel":
+            verdict = unmet(edge, f"group {edge.group}", outcome)
+    return verdict
+
+
+def _outcome(pieces: list[Group]) -> str:
+    if any(piece.counts[TaskState.FAILED] for piece in pieces):
+        return "failed"
+    return "cancelled" if any(piece.counts[_CANCELLED] for piece in pieces) else "succeeded"
