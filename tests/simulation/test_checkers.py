@@ -71,7 +71,7 @@ def ignore_client_keys(patch: Patch) -> None:
     patch.setattr(
         engine_module,
         "on_submit",
-        lambda round, specs, user, key: decide(round, specs, user, key and f"{key}{id(round)}"),
+        lambda round, specs, user, key, past: decide(round, specs, user, key and f"{key}{id(round)}", past),
     )
 
 
