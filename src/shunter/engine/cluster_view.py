@@ -15,7 +15,7 @@ from shunter.engine.records import ClassRecord, Group, Job
 from shunter.engine.state import State
 from shunter.model.lifecycles import TaskState
 from shunter.planning.constraints import JobFacts, parse_job_match
-from shunter.planning.view import ClusterView, IntArray, Queued, QueueRules, Running
+from shunter.planning.view import BoolArray, ClusterView, IntArray, Queued, QueueRules, Running
 
 _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 
@@ -36,6 +36,7 @@ def build_view(state: State) -> ClusterView:
         matches=lambda match, class_id: matches(state, match, class_id),
         repels=(lambda class_id: repels(state, class_id)) if state.repelling else None,
         called=lambda class_id: called(state, class_id),
+        lowest_priority=lambda: lowest_priority(state),
     )
 
 
@@ -88,34 +89,68 @@ def _queues(state: State) -> Mapping[str, QueueRules]:
 
 
 def running(state: State) -> Running:
-    """Live tasks, those of one class on one node with the same expected end as one row."""
+    """What holds lanes: tasks of one class on one node with the same expected end as one row.
+
+    Where more tasks than lanes are outstanding, only as many count as have a lane: the others hold nothing.
+    """
     table = state.table
     live = np.flatnonzero((table.state[: table.used] >= _ASSIGNED) & (table.state[: table.used] <= _STOPPING))
-    rows: Counter[tuple[int, int, int, bool]] = Counter()
-    started: dict[tuple[int, int, int, bool], int] = {}
-    estimates: dict[int, int] = {}
-    for row in live.tolist():
-        slot = int(table.group[row])
-        group = state.groups[slot]
-        assert group is not None
-        if slot not in estimates:
-            estimates[slot] = int(1000 * estimate_s(state.durations, group))
-        started_ms = int(table.started_ms[row])
-        end_ms = started_ms + estimates[slot] if started_ms and estimates[slot] else 0
-        key = (group.task_class.id, int(table.node[row]), end_ms, bool(table.state[row] == _STOPPING))
-        rows[key] += 1
-        started[key] = max(started.get(key, 0), started_ms)
-    keys = list(rows)
-    columns = [np.array([key[place] for key in keys], np.int64) for place in range(4)]
+    slots = table.group[live]
+    class_of, priority_of, estimate_of = _by_slot(state, np.flatnonzero(np.bincount(slots)).tolist())
+    ids, node, started = class_of[slots], table.node[live].astype(np.int64), table.started_ms[live].astype(np.int64)
+    ends = np.where((started > 0) & (estimate_of[slots] > 0), started + estimate_of[slots], 0)
+    stopping = table.state[live] == _STOPPING
+    order = np.lexsort((ends, started == 0, ~stopping, node, ids))  # those without a lane come last on their node
+    order = order[_has_lane(state, ids[order], node[order])]
+    ids, node, started, ends, stopping = ids[order], node[order], started[order], ends[order], stopping[order]
+    first = _firsts(ids, node, ends, stopping)
     return Running(
-        class_ids=columns[0],
-        node=columns[1],
-        count=np.array(list(rows.values()), np.int64),
-        priority=np.array([state.classes[key[0]].key.priority for key in keys], np.int64),
-        started_ms=np.array([started[key] for key in keys], np.int64),
-        end_ms=columns[2],
-        is_stopping=columns[3].astype(np.bool_),
+        class_ids=ids[first],
+        node=node[first],
+        count=np.diff(first, append=len(ids)),
+        priority=priority_of[slots[order][first]],
+        started_ms=np.maximum.reduceat(started, first) if len(first) else started,
+        end_ms=ends[first],
+        is_stopping=stopping[first],
     )
+
+
+def _by_slot(state: State, slots: list[int]) -> tuple[IntArray, IntArray, IntArray]:
+    """Class, priority and estimate in milliseconds of the groups with these slots."""
+    size = slots[-1] + 1 if slots else 0
+    ids, priorities, estimates = (np.zeros(size, np.int64) for _ in range(3))
+    for slot in slots:
+        group = state.groups[slot]
+        assert group is not None, "its tasks are live"
+        ids[slot], priorities[slot] = group.task_class.id, group.task_class.key.priority
+        estimates[slot] = int(1000 * estimate_s(state.durations, group))
+    return ids, priorities, estimates
+
+
+def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:
+    """Of tasks sorted by class and node, those that the width of their reservation covers."""
+    first = _firsts(ids, node)
+    sizes = np.diff(first, append=len(ids))
+    widths = [
+        lanes.width if (lanes := state.classes[class_id].lanes.get(row)) is not None else 0
+        for class_id, row in zip(ids[first].tolist(), node[first].tolist(), strict=True)
+    ]
+    place = np.arange(len(ids)) - np.repeat(first, sizes)
+    covered: BoolArray = place < np.repeat(np.array(widths, np.int64), sizes)
+    return covered
+
+
+def _firsts(*columns: IntArray | BoolArray) -> IntArray:
+    """Where in sorted columns something else begins."""
+    if not len(columns[0]):
+        return np.empty(0, np.int64)
+    differs = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return np.concatenate([[0], np.flatnonzero(differs) + 1])
+
+
+def lowest_priority(state: State) -> int:
+    """Of what holds lanes; above all priorities if nothing does."""
+    return min((record.key.priority for record in state.classes.values() if record.width), default=2**31)
 
 
 def estimate_s(durations: DurationBook, group: Group) -> float:

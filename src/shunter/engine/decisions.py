@@ -66,7 +66,8 @@ def _is_whole(round: Round, gang: int, placements: list[Placement]) -> bool:
 
 
 def _preempt(round: Round, preemption: Preemption) -> None:
-    """Tell the youngest tasks of a class on a node to end; they come back to the queue."""
+    """Tell the youngest tasks of a class on a node to end; they come back to the queue. So do tasks that wait for a lane
+    there: otherwise they would take the lanes that are to be given up."""
     state, record = round.state, round.state.classes.get(preemption.victim)
     if record is None:
         return
@@ -75,7 +76,10 @@ def _preempt(round: Round, preemption: Preemption) -> None:
         (table.node[: table.used] == preemption.node) & np.isin(table.group[: table.used], list(slots))
     )
     live = rows[np.isin(table.state[rows], (int(TaskState.ASSIGNED), int(TaskState.RUNNING)))]
-    youngest = live[np.argsort(-table.started_ms[live], kind="stable")][: preemption.count]
+    lanes = record.lanes.get(preemption.node)
+    count = preemption.count + max(0, lanes.outstanding - lanes.width if lanes is not None else 0)
+    started = table.started_ms[live]
+    youngest = live[np.lexsort((-started, started > 0))][:count]
     winner = state.classes.get(preemption.winner)
     whose = winner.first_ready() if winner is not None else None
     reason = f"preempted by {whose.job.ref}" if whose is not None else "preempted"

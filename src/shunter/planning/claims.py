@@ -60,6 +60,7 @@ class Claims:
             None  # in which whoever was told to end has ended, and the winners have their places
         )
         self._rows: IntArray = np.empty(0, np.int64)  # the winners' nodes
+        self._least: int | None = None  # the lowest priority of what runs, when it has been asked for
         self._winners = 0  # nodes on which room was made
         self._reservation: Reservation | None = None
         self._whose: dict[str, Item] = {}
@@ -71,8 +72,9 @@ class Claims:
         return bool(self._items)
 
     def block(self, item: Item) -> None:
-        """The item found no room. Told in order, the most urgent first."""
-        if len(self._items) < BLOCKED_MAX and key_of(item) not in self._items:
+        """The item found no room. Told in order, the most urgent first. One that may neither end others nor have room
+        kept for it just waits."""
+        if len(self._items) < BLOCKED_MAX and key_of(item) not in self._items and self._may_claim(item):
             self._items[key_of(item)] = item
             self._pending.append(item)
 
@@ -122,10 +124,20 @@ class Claims:
 
     def finish(self) -> None:
         """The order has been gone through: name the victims, if there can be any."""
-        least = self._view.lowest_priority
-        if any(item.priority - self._patience.preempt_gap >= least for item in self._pending):
+        if any(self._may_preempt(item) for item in self._pending):
             self._work_out()
         self._memory.in_vain = {key: at for key, at in self._memory.in_vain.items() if self._now_ms - at < IN_VAIN_MS}
+
+    def _may_claim(self, item: Item) -> bool:
+        return item.is_whole or self._has_waited(item, self._patience.reserve_after_s) or self._may_preempt(item)
+
+    def _may_preempt(self, item: Item) -> bool:
+        if self._least is None and self._view.lowest_priority is not None:
+            self._least = self._view.lowest_priority()
+        return item.priority - self._patience.preempt_gap >= (self._least or 0)
+
+    def _has_waited(self, item: Item, seconds: float) -> bool:
+        return self._now_ms - item.since_ms >= seconds * 1000
 
     def _work_out(self) -> None:
         pending, self._pending = self._pending, []
@@ -162,16 +174,15 @@ class Claims:
     def _reserve(self, item: Item, future: Site, occupancy: Occupancy) -> None:
         """Only the first gets a reservation: that is what makes it EASY. Of a class whose tasks each go by themselves
         one task gets it."""
-        waited_ms = self._now_ms - item.since_ms
         if self._reservation is not None:
             return
         if not item.is_whole:
-            if waited_ms < self._patience.reserve_after_s * 1000:
+            if not self._has_waited(item, self._patience.reserve_after_s):
                 return
             item = Item((replace(item.members[0], count=1),))
         key = key_of(item)
         reservation = reserve(item, future, occupancy, self._now_ms, self._memory.promised.get(key))
-        if reservation is None and waited_ms >= self._patience.hold_after_s * 1000:
+        if reservation is None and self._has_waited(item, self._patience.hold_after_s):
             reservation = hold(item, future, occupancy)
         if reservation is None:
             return

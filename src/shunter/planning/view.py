@@ -131,7 +131,7 @@ class ClusterView:
     # class id -> tasks on each row of jobs whose required anti-affinity matches a job with tasks of the class, or None
     # if there are none. Left out (None) while no job with such a rule is on a node, so that others need not ask.
     repels: Callable[[int], IntArray | None] | None = None
-    lowest_priority: int = 0  # of what is on nodes; nobody can be preempted by a task that is not above it
+    lowest_priority: Callable[[], int] | None = None  # of what is on nodes: who is not above it preempts nobody
     called: Callable[[int], str] | None = None  # class id -> how to call it in a reason: "render@3"
 
 

@@ -16,6 +16,8 @@ from shunter.planning.site import Site, fresh_prices
 from shunter.planning.view import BoolArray, ClusterView, IntArray, Queued, Rules, Running, TaskClass
 from tests.unit.planning.clusters import Cluster
 
+PRIORITY_MAX = 100
+
 
 @dataclass
 class Task:
@@ -76,6 +78,7 @@ class Yard:
             matches=lambda match, id: self.names[id] == match,
             repels=self._repels if any(_anti(task.task_class) for task in self.tasks) else None,
             called=self.names.__getitem__,
+            lowest_priority=lambda: min((task.task_class.priority for task in self.tasks), default=PRIORITY_MAX),
         )
 
     def running(self) -> Running:
