@@ -26,7 +26,7 @@ from shunter.engine.submits import Submitted, on_submit
 from shunter.model.jobs import JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.planning.policies import fork_policy
-from shunter.planning.view import FloatArray, Policy
+from shunter.planning.view import ClusterView, Decision, FloatArray, Policy
 from shunter.ports.store import Snapshot
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class DryRun:
     def __init__(self, material: Material) -> None:
         self._material = material
         self.state = _copy_state(material)
-        self._policy = fork_policy(material.policy)
+        self._policy = _Heard(fork_policy(material.policy))
         self.placed: Counter[tuple[int, int, int]] = Counter()  # (job id, group, node) -> tasks
         self.preempted: Counter[tuple[int, int]] = Counter()  # (job id, node) -> tasks
 
@@ -94,6 +94,11 @@ class DryRun:
             if not round.is_partial and not self._end_preempted():
                 break
 
+    def held_up(self, job_id: int) -> list[str]:
+        """What the policy said of tasks of a job that it left behind: whose room they wait for."""
+        classes = {group.task_class.id for group in self.state.jobs[job_id].groups}
+        return [text for class_id, text in self._policy.reasons.items() if class_id in classes]
+
     def started(self, job_id: int) -> int:
         """How many tasks of a job found a node in this dry run."""
         return sum(count for (job, _, _), count in self.placed.items() if job == job_id)
@@ -121,6 +126,22 @@ class DryRun:
                 group = self.state.known_group(change.job, change.group)
                 nodes = self.state.table.node[group.base + change.first : group.base + change.last + 1]
                 self.preempted.update((change.job, node) for node in nodes.tolist())
+
+
+class _Heard:
+    """A policy, and the reasons that its last decision gave."""
+
+    fast = True
+
+    def __init__(self, policy: Policy) -> None:
+        self.name = policy.name
+        self.reasons: dict[int, str] = {}
+        self._policy = policy
+
+    def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
+        decision = self._policy.decide(view, now, budget)
+        self.reasons = decision.reasons
+        return decision
 
 
 def _copy_state(material: Material) -> State:

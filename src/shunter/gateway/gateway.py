@@ -15,7 +15,7 @@ from shunter.gateway.plans import Aside, DryRuns, at_once, plan
 from shunter.gateway.policies import Policies
 from shunter.gateway.reasons import why, why_task
 from shunter.gateway.runs import FinishedRun, Runs
-from shunter.gateway.suggestions import suggest
+from shunter.gateway.suggestions import consult
 from shunter.gateway.tokens import Tokens
 from shunter.model.errors import NotFound, Unavailable
 from shunter.model.lifecycles import JobState
@@ -35,6 +35,7 @@ from shunter.model.views import (
     NodeView,
     PlanView,
     PolicyPage,
+    ReasonView,
     SubmittedJob,
     TaskPage,
     TaskStatsView,
@@ -135,7 +136,8 @@ class LocalGateway:
         filters = self._engine.brain.filters
         found = why(self._engine.state, run, int(self._clock.now() * 1000), filters)
         if found.start is not None:
-            found.suggestions = await self._dry_runs.try_out(suggest, run.id, filters)
+            held_up, found.suggestions = await self._dry_runs.try_out(consult, run.id, filters)
+            found.reasons = [*(ReasonView(text=text, nodes=0) for text in held_up), *found.reasons]
         return found
 
     async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:

@@ -25,12 +25,21 @@ TRIALS_MAX = 24  # copies of the cluster that one question may make
 COPIED_TASKS_MAX = 2_000_000  # unfinished tasks, over all copies that one question may make
 
 
+def consult(material: Material, job_id: int, filters: Sequence[Filter]) -> tuple[list[str], list[SuggestionView]]:
+    """What the planner itself says of a job that waits, and what would start it."""
+    trial = DryRun(material)
+    if job_id not in trial.state.jobs:
+        return [], []
+    trial.place()
+    return trial.held_up(job_id), suggest(material, job_id, filters)
+
+
 def suggest(material: Material, job_id: int, filters: Sequence[Filter]) -> list[SuggestionView]:
     """Verified ones, the smallest first. Nothing for a job that would start anyway."""
     first = DryRun(material)
-    job = first.state.jobs.get(job_id)
+    job = first.state.jobs[job_id]
     trials = _trials(first.state)
-    if job is None or not trials:
+    if not trials:
         return []
     limited = is_only_by_parallel_max(job)
     candidates = (
