@@ -7,8 +7,9 @@ sees; making one takes time in proportion to the unfinished jobs, so it may be d
 from __future__ import annotations
 
 from collections import ChainMap, Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from random import Random
 from typing import TypeVar
 
@@ -16,8 +17,8 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.placing import place, shrink
-from shunter.engine.records import runs_of
-from shunter.engine.recovery import load, make_snapshot
+from shunter.engine.records import Job, runs_of
+from shunter.engine.recovery import load, make_excerpt
 from shunter.engine.reports import lose
 from shunter.engine.round import Round, Timers
 from shunter.engine.settings import EngineSettings
@@ -26,10 +27,13 @@ from shunter.engine.submits import Submitted, on_submit
 from shunter.model.jobs import JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.planning.policies import fork_policy
-from shunter.planning.view import ClusterView, Decision, FloatArray, Policy
+from shunter.planning.view import ClusterView, Decision, FloatArray, IntArray, Policy
 from shunter.ports.store import Snapshot
 
 T = TypeVar("T")
+ALL_JOBS_MAX = 2_000  # a cluster with fewer unfinished jobs is copied whole
+LIVE_GROUPS_MAX = 5_000  # of jobs with tasks on nodes, of a larger one
+WAITING_GROUPS_MAX = 2_000  # of jobs that wait
 ROUNDS_MAX = 1_000  # of placing in one dry run: 20 million tasks, as rounds are limited now
 
 
@@ -41,18 +45,53 @@ class Material:
     last_runs: Mapping[str, dict[str, LastRun]]
     synced: tuple[int, ...]
     busy: FloatArray
+    tasks: IntArray
+    outstanding: Mapping[tuple[int, int], int]  # (class id, node) -> tasks, also of jobs that are left out
     policy: Policy
     settings: EngineSettings
     now_ms: int
 
 
-def take_material(state: State, policy: Policy, settings: EngineSettings, now_ms: int) -> Material:
-    """Call it when no commit is in flight."""
+def take_material(
+    state: State, policy: Policy, settings: EngineSettings, now_ms: int, named: Iterable[Job] = ()
+) -> Material:
+    """Call it when no commit is in flight. What the dry runs are about must be `named`: of very many jobs only those
+    are copied that have a say."""
     nodes = state.nodes
-    synced = tuple(node.id for node in nodes.records.values() if node.is_synced)
     return Material(
-        make_snapshot(state), state.last_runs, synced, nodes.view.busy.copy(), fork_policy(policy), settings, now_ms
+        snapshot=make_excerpt(state, jobs_with_a_say(state, named)),
+        last_runs=state.last_runs,
+        synced=tuple(node.id for node in nodes.records.values() if node.is_synced),
+        busy=nodes.view.busy.copy(),
+        tasks=nodes.view.tasks.copy(),
+        outstanding={
+            (record.id, lanes.node): lanes.outstanding
+            for record in state.classes.values()
+            for lanes in record.lanes.values()
+        },
+        policy=fork_policy(policy),
+        settings=settings,
+        now_ms=now_ms,
     )
+
+
+def jobs_with_a_say(state: State, named: Iterable[Job]) -> list[Job]:
+    """All jobs of a cluster that has few. Of many: the named ones, those on nodes, and of every class those that come
+    next. The others wait behind them, and what does not fit once does not fit twice."""
+    if len(state.jobs) <= ALL_JOBS_MAX:
+        return list(state.jobs.values())
+    chosen = {job.id: job for job in named}
+    states = state.table.state[: state.table.used]
+    live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
+    for slot in np.unique(state.table.group[live])[:LIVE_GROUPS_MAX].tolist():
+        group = state.groups[slot]
+        assert group is not None
+        chosen[group.job.id] = group.job
+    waiting = [record for record in state.classes.values() if record.queued]
+    for record in waiting:
+        for group in islice(record.groups, max(1, WAITING_GROUPS_MAX // len(waiting))):
+            chosen[group.job.id] = group.job
+    return [chosen[job_id] for job_id in sorted(chosen)]
 
 
 class DryRun:
@@ -152,5 +191,9 @@ def _copy_state(material: Material) -> State:
         node = state.nodes.records[node_id]
         node.is_synced = True
         state.nodes.refresh_eligible(node)
-    state.nodes.view.busy[: material.busy.size] = material.busy[: state.nodes.view.busy.size]
+    view = state.nodes.view
+    rows = min(view.busy.size, material.busy.size)
+    view.busy[:rows], view.tasks[:rows] = material.busy[:rows], material.tasks[:rows]
+    for (class_id, node_id), outstanding in material.outstanding.items():
+        state.classes[class_id].lanes[node_id].outstanding = outstanding
     return state

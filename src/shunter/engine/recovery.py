@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -105,9 +106,32 @@ async def recover(store: Store) -> tuple[State, Timers]:
 
 
 def make_snapshot(state: State) -> Snapshot:
+    table = state.table
+    keys = [(at_ms, key, state.keys[key]) for at_ms, key in state.key_order]
+    return _dump(state, list(state.jobs.values()), (table.used, table.pack(0, table.used)), keys)
+
+
+def make_excerpt(state: State, jobs: Sequence[Job]) -> Snapshot:
+    """Like a snapshot of which all other jobs are left out: only what they hold of nodes is in it. For dry runs."""
+    groups = [group for job in jobs for group in job.groups]
+    counts = np.array([group.count for group in groups], np.int64)
+    bases = np.cumsum(counts) - counts
+    starts = np.array([group.base for group in groups], np.int64) - bases
+    rows = np.arange(int(counts.sum())) + np.repeat(starts, counts)
+    return _dump(state, jobs, (len(rows), state.table.pack_rows(rows)), [], bases.tolist())
+
+
+def _dump(
+    state: State,
+    jobs: Sequence[Job],
+    columns: tuple[int, bytes],
+    keys: list[tuple[int, str, list[int]]],
+    bases: list[int] | None = None,
+) -> Snapshot:
+    """`bases` says where the groups' rows lie in these columns, if it is not where they lie in the table."""
     blueprints: dict[int, int] = {}
     bodies: list[bytes] = []
-    for job in state.jobs.values():
+    for job in jobs:
         for blueprint in (job.blueprint, *(group.blueprint for group in job.groups)):
             if blueprint.serial not in blueprints:
                 blueprints[blueprint.serial] = len(bodies)
@@ -116,16 +140,18 @@ def make_snapshot(state: State) -> Snapshot:
         state.version,
         state.next_job,
         state.next_class,
-        state.table.used,
-        state.table.pack(0, state.table.used),
+        *columns,
         bodies,
         [(record.id, record.key) for record in state.classes.values()],
         [_dump_node(state, node) for node in state.nodes.records],
         [(record.id, lanes.node, lanes.width) for record in state.classes.values() for lanes in record.lanes.values()],
-        [_dump_job(job, blueprints) for job in state.jobs.values()],
-        [(at_ms, key, state.keys[key]) for at_ms, key in state.key_order],
+        [_dump_job(job, blueprints) for job in jobs],
+        keys,
         {name: book.dump() for name, book in state.books.items()},
     )
+    if bases is not None:
+        for group, base in zip((group for job in dump.jobs for group in job.groups), bases, strict=True):
+            group.base = base
     return Snapshot(state.version, msgspec.msgpack.encode(dump))
 
 

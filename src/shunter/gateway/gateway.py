@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from functools import partial
 
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
@@ -11,7 +12,7 @@ from shunter.engine.records import Job
 from shunter.engine.state import State
 from shunter.engine.views import counts_view, job_view, node_view, past_attempt_view
 from shunter.gateway.following import Following
-from shunter.gateway.plans import Aside, DryRuns, at_once, plan
+from shunter.gateway.plans import Aside, DryRuns, at_once, only, plan, same_names
 from shunter.gateway.policies import Policies
 from shunter.gateway.reasons import why, why_task
 from shunter.gateway.runs import FinishedRun, Runs
@@ -136,13 +137,13 @@ class LocalGateway:
         filters = self._engine.brain.filters
         found = why(self._engine.state, run, int(self._clock.now() * 1000), filters)
         if found.start is not None:
-            held_up, found.suggestions = await self._dry_runs.try_out(consult, run.id, filters)
+            held_up, found.suggestions = await self._dry_runs.try_out(partial(only, run.id), consult, run.id, filters)
             found.reasons = [*(ReasonView(text=text, nodes=0) for text in held_up), *found.reasons]
         return found
 
     async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:
         specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
-        return await self._dry_runs.try_out(plan, specs, caller.user)
+        return await self._dry_runs.try_out(partial(same_names, specs), plan, specs, caller.user)
 
     async def policies(self, caller: Caller) -> PolicyPage:
         await self._engine.committed()

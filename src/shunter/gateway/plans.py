@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from shunter.engine.dry_run import DryRun, Material, take_material
 from shunter.engine.engine import Engine
 from shunter.engine.records import Job
+from shunter.engine.state import State
 from shunter.gateway.reasons import reasons_of, say_state
 from shunter.model.errors import Busy
 from shunter.model.jobs import JobSpec
@@ -37,8 +38,9 @@ class DryRuns:
         self._turn = asyncio.Lock()
         self._waiting = 0
 
-    async def try_out(self, function: Callable[..., T], *arguments: object) -> T:
-        """Call `function(material, *arguments)` aside, with the committed state as it is when its turn has come."""
+    async def try_out(self, named: Callable[[State], list[Job]], function: Callable[..., T], *arguments: object) -> T:
+        """Call `function(material, *arguments)` aside, with the committed state as it is when its turn has come;
+        `named` says which jobs it is about."""
         if self._waiting >= WAITING_MAX:
             raise Busy(f"{self._waiting} plans and explanations are being worked out already")
         self._waiting += 1
@@ -46,10 +48,22 @@ class DryRuns:
             async with self._turn:
                 await self._engine.committed()
                 engine, now_ms = self._engine, int(self._clock.now() * 1000)
-                material = take_material(engine.state, engine.brain, engine.settings, now_ms)
+                about = named(engine.state)
+                material = take_material(engine.state, engine.brain, engine.settings, now_ms, about)
                 return await self._aside(function, material, *arguments)
         finally:
             self._waiting -= 1
+
+
+def only(job_id: int, state: State) -> list[Job]:
+    """This job, unless it has ended meanwhile."""
+    return [state.jobs[job_id]] if job_id in state.jobs else []
+
+
+def same_names(specs: list[JobSpec], state: State) -> list[Job]:
+    """The unfinished jobs that a submit of these would meet."""
+    found = [state.find_job(spec.namespace, spec.name) for spec in specs if spec.name]
+    return [job for job in found if job is not None]
 
 
 def plan(material: Material, specs: list[JobSpec], user: str) -> PlanView:

@@ -12,7 +12,6 @@ import msgspec
 
 from shunter.engine.dry_run import DryRun, Material
 from shunter.engine.records import Job
-from shunter.engine.state import State
 from shunter.gateway.candidates import AS_IT_IS, Candidate, find_candidates, is_only_by_parallel_max
 from shunter.model.errors import Rejected
 from shunter.model.jobs import JobSpec
@@ -21,8 +20,8 @@ from shunter.model.views import SuggestionView
 from shunter.planning.candidates import Filter
 
 SUGGESTIONS_MAX = 5
-TRIALS_MAX = 24  # copies of the cluster that one question may make
-COPIED_TASKS_MAX = 2_000_000  # unfinished tasks, over all copies that one question may make
+TRIALS_MAX = 24  # changes that are tried for one question
+COPIES_MAX = 12  # of the cluster, that are made for them
 
 
 def consult(material: Material, job_id: int, filters: Sequence[Filter]) -> tuple[list[str], list[SuggestionView]]:
@@ -36,40 +35,58 @@ def consult(material: Material, job_id: int, filters: Sequence[Filter]) -> tuple
 
 def suggest(material: Material, job_id: int, filters: Sequence[Filter]) -> list[SuggestionView]:
     """Verified ones, the smallest first. Nothing for a job that would start anyway."""
-    first = DryRun(material)
-    job = first.state.jobs[job_id]
-    trials = _trials(first.state)
-    if not trials:
-        return []
+    bench = _Bench(material, job_id)
+    job = bench.job
     limited = is_only_by_parallel_max(job)
-    candidates = (
-        [limited] if limited else sorted(find_candidates(first.state, job, filters), key=lambda each: each.size)
-    )
-    if not candidates or (not limited and try_out(first, job_id, AS_IT_IS)):
+    found_all = [limited] if limited else find_candidates(bench.trial.state, job, filters)
+    candidates = sorted(found_all, key=lambda each: each.size)
+    if not candidates or (not limited and bench.try_out(AS_IT_IS)):
         return []
     found: list[SuggestionView] = []
-    for candidate in candidates[:trials]:
-        trial = DryRun(material)
-        if starts := try_out(trial, job_id, candidate):
-            found.append(_view(candidate, starts, sum(trial.preempted.values())))
-        if len(found) == SUGGESTIONS_MAX:
+    for candidate in candidates[:TRIALS_MAX]:
+        if starts := bench.try_out(candidate):
+            found.append(_view(candidate, starts, sum(bench.trial.preempted.values())))
+        if len(found) == SUGGESTIONS_MAX or bench.copies == COPIES_MAX:
             break
     return found
 
 
-def try_out(trial: DryRun, job_id: int, candidate: Candidate) -> int:
-    """How many tasks start when the changed job takes the old one's place."""
-    job = trial.state.jobs[job_id]
-    spec, user = candidate.amend(waiting_spec(job)), job.user
-    trial.withdraw(job_id)
-    if candidate.arrange is not None:
-        trial.do(candidate.arrange)
-    try:
-        [submitted] = trial.submit([spec], user)
-    except Rejected:
-        return 0
-    trial.place()
-    return trial.started(submitted.job_id)
+class _Bench:
+    """Where candidates are tried, one after another. A copy on which nothing happened serves the next one too."""
+
+    def __init__(self, material: Material, job_id: int) -> None:
+        self._material, self._job_id = material, job_id
+        self.copies = 0
+        self._is_used = False
+        self._in_its_place = job_id  # the job that the next one replaces
+        self._renew()
+        self._spec, self._user = waiting_spec(self.job), self.job.user
+
+    @property
+    def job(self) -> Job:
+        return self.trial.state.jobs[self._job_id]
+
+    def try_out(self, candidate: Candidate) -> int:
+        """How many tasks start when the changed job takes the old one's place."""
+        if self._is_used:
+            self._renew()
+        if self._in_its_place in self.trial.state.jobs:
+            self.trial.withdraw(self._in_its_place)
+        if candidate.arrange is not None:
+            self.trial.do(candidate.arrange)
+        try:
+            [submitted] = self.trial.submit([candidate.amend(self._spec)], self._user)
+        except Rejected:
+            return 0
+        self._in_its_place = submitted.job_id
+        self.trial.place()
+        self._is_used = bool(self.trial.placed or self.trial.preempted or candidate.arrange)
+        return self.trial.started(submitted.job_id)
+
+    def _renew(self) -> None:
+        self.trial, self._is_used = DryRun(self._material), False
+        self._in_its_place = self._job_id
+        self.copies += 1
 
 
 def waiting_spec(job: Job) -> JobSpec:
@@ -88,11 +105,6 @@ def waiting_spec(job: Job) -> JobSpec:
         )
     options = msgspec.structs.replace(options, held=job.is_held)
     return JobSpec(job.namespace, job.name, groups, job.type, job.priority, job.labels, options)
-
-
-def _trials(state: State) -> int:
-    """How many copies may be made: fewer of a large cluster."""
-    return min(TRIALS_MAX, COPIED_TASKS_MAX // max(1, sum(state.task_counts)))
 
 
 def _view(candidate: Candidate, starts: int, preempts: int) -> SuggestionView:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from shunter.engine import dry_run
 from shunter.engine.recovery import fingerprint
 from shunter.gateway.plans import WAITING_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
@@ -94,11 +96,15 @@ NODES = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=0, ma
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(policy=st.sampled_from(sorted(POLICIES)), nodes=NODES, running=JOBS, planned=JOBS, ended=st.integers(0, 3))
+@given(
+    policy=st.sampled_from(sorted(POLICIES)), nodes=NODES, running=JOBS, planned=JOBS, ended=st.integers(0, 3),
+    all_jobs_max=st.sampled_from([dry_run.ALL_JOBS_MAX, 0]),
+)  # fmt: skip
 def test_what_a_plan_says_is_what_a_submit_does(
-    policy: str, nodes: list[tuple[int, int]], running: list[Any], planned: list[Any], ended: int
+    policy: str, nodes: list[tuple[int, int]], running: list[Any], planned: list[Any], ended: int, all_jobs_max: int
 ) -> None:
-    """U-04: also after tasks ended, under measured load, and for a rotation that has moved on."""
+    """U-04: also after tasks ended, under measured load, for a rotation that has moved on, and where only those jobs
+    are copied that have a say."""
 
     async def scene(stage: GatewayStage) -> None:
         stage.engine.policy = build_policy(policy)
@@ -112,7 +118,8 @@ def test_what_a_plan_says_is_what_a_submit_does(
             await stage.end(node, order)
         stage.orders()
         documents = [manifest(f"planned-{number}", **spec) for number, spec in enumerate(planned)]
-        found = await stage.gateway.plan(ANNA, documents, namespace="default")
+        with patch.object(dry_run, "ALL_JOBS_MAX", all_jobs_max):
+            found = await stage.gateway.plan(ANNA, documents, namespace="default")
         told = {(job.name, placement.node): placement.count for job in found.jobs for placement in job.placements}
         await stage.gateway.submit(ANNA, documents, namespace="default", key=None)
         await stage.settle()
