@@ -30,8 +30,8 @@ install() {
 POLICY=/usr/sbin/policy-rc.d
 
 keep_services_down() {
-    [ -e "$POLICY" ] || printf '#!/bin/sh\n# setup_docker\nexit 101\n' >"$POLICY"
-    chmod +x "$POLICY"
+    [ ! -e "$POLICY" ] || return 0
+    printf '#!/bin/sh\n# setup_docker\nexit 101\n' >"$POLICY" && chmod +x "$POLICY"
 }
 
 let_services_start() {
