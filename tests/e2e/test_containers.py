@@ -78,6 +78,25 @@ def test_containers_survive_a_killed_cluster_and_are_found_again(
     eventually(lambda: not containers(home, docker), f"{before['Names']} is removed")
 
 
+def test_an_array_of_containers_survives_being_killed_again_and_again(home: Cluster, docker: TestDaemon) -> None:
+    """R-12: kill -9 in the middle of starts, ends and removals: each task ends once, with its whole output."""
+    home.up("--cpu", "3")
+    script = "echo begin $SHUNTER_TASK_INDEX; sleep 0.3; echo end $SHUNTER_TASK_INDEX"
+    document = shell("array", script, image=IMAGE, network="none", count=12)
+    home.shunter("submit", "-f", "-", stdin=as_yaml(document))
+    for done in (1, 4, 7):
+        with home.client() as client:
+            found = client.job("array")
+            eventually(lambda: found.refresh().counts.get("succeeded", 0) >= done, f"{done} have ended")  # noqa: B023
+        home.kill_manager()
+        home.up("--cpu", "3")
+    home.shunter("wait", "array")
+    assert home.json("job", "array")["counts"] == {"succeeded": 12}
+    for index in range(12):
+        assert home.shunter("logs", f"array/{index}").out == f"begin {index}\nend {index}\n"
+    eventually(lambda: not containers(home, docker), "the containers are removed")
+
+
 def test_down_stops_containers_and_up_runs_them_again(home: Cluster, docker: TestDaemon) -> None:
     """C-13: a cluster that stops leaves no container; its task was lost, not failed."""
     home.up("--cpu", "2")
