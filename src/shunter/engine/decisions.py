@@ -66,8 +66,8 @@ def _is_whole(round: Round, gang: int, placements: list[Placement]) -> bool:
 
 
 def _preempt(round: Round, preemption: Preemption) -> None:
-    """Tell the youngest tasks of a class on a node to end; they come back to the queue. So do tasks that wait for a lane
-    there: otherwise they would take the lanes that are to be given up."""
+    """Tell the youngest tasks of a class on a node to end; they come back to the queue. So do tasks that have no lane
+    there yet: otherwise they would take the lanes that are to be given up."""
     state, record = round.state, round.state.classes.get(preemption.victim)
     if record is None:
         return

@@ -14,7 +14,7 @@ from shunter.engine.views import counts_view, job_view, node_view, past_attempt_
 from shunter.gateway.following import Following
 from shunter.gateway.plans import Aside, DryRuns, at_once, only, plan, same_names
 from shunter.gateway.policies import Policies
-from shunter.gateway.reasons import why, why_task
+from shunter.gateway.reasons import room_kept, why, why_task
 from shunter.gateway.runs import FinishedRun, Runs
 from shunter.gateway.suggestions import consult
 from shunter.gateway.tokens import Tokens
@@ -134,8 +134,8 @@ class LocalGateway:
             return why_task(meant)
         if not isinstance(run, Job):
             return _why_ended(run)
-        filters = self._engine.brain.filters
-        found = why(self._engine.state, run, int(self._clock.now() * 1000), filters)
+        filters, state, now_ms = self._engine.brain.filters, self._engine.state, int(self._clock.now() * 1000)
+        found = why(state, run, now_ms, filters, room_kept(state, self._engine.brain.policy, now_ms))
         if found.start is not None:
             held_up, found.suggestions = await self._dry_runs.try_out(partial(only, run.id), consult, run.id, filters)
             found.reasons = [*(ReasonView(text=text, nodes=0) for text in held_up), *found.reasons]

@@ -5,7 +5,8 @@ Called by the gateway, and by plans for what would wait.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from shunter.engine.cluster_view import build_view
 from shunter.engine.records import Group, Job
@@ -17,16 +18,23 @@ from shunter.model.resources import format_duration
 from shunter.model.views import ReasonView, TaskView, WhyView, iso
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.explain import explain
+from shunter.planning.planner import Planner
+from shunter.planning.view import Policy
+
+ASKED_MAX = 100_000  # tasks that the planner places when it is only asked
+NOTHING: Mapping[int, str] = MappingProxyType({})
 
 
-def why(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> WhyView:
+def why(
+    state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, kept: Mapping[int, str] = NOTHING
+) -> WhyView:
     """All but the suggestions, which take copies of the cluster."""
     return WhyView(
         name=job.name,
         state=job.state.word,
-        sentence=say_state(state, job, now_ms, filters),
+        sentence=say_state(state, job, now_ms, filters, kept),
         counts=counts_view(job.counts()),
-        reasons=reasons_of(state, job, filters),
+        reasons=reasons_of(state, job, filters, kept),
         start=estimate_start(state, job, now_ms, filters),
     )
 
@@ -47,20 +55,35 @@ def why_task(task: TaskView) -> WhyView:
     return WhyView(name=task.name, state=task.state, sentence=words.get(task.state, failed), counts={task.state: 1})
 
 
-def reasons_of(state: State, job: Job, filters: Sequence[Filter] = FILTERS) -> list[ReasonView]:
-    """Of the groups that could be placed and are not: what each node has against them, counted."""
+def room_kept(state: State, policy: Policy, now_ms: int) -> Mapping[int, str]:
+    """By class: for whose sake room is kept from it, or that room is being made or kept for it.
+
+    Only the built-in planner tells, and it is asked what it would decide now: a decision remembers nothing about it.
+    """
+    if not isinstance(policy, Planner):
+        return NOTHING
+    return policy.fork().decide(build_view(state), now_ms / 1000, ASKED_MAX).reasons
+
+
+def reasons_of(
+    state: State, job: Job, filters: Sequence[Filter] = FILTERS, kept: Mapping[int, str] = NOTHING
+) -> list[ReasonView]:
+    """Of the groups that could be placed and are not: for whom room is kept, and what each node has against them."""
     ready = [group for group in job.groups if group.ready]
     if not ready:
         return []
     view = build_view(state)
-    return [
+    told = [kept[group.task_class.id] for group in ready if group.task_class.id in kept]
+    return [ReasonView(text=text, nodes=0, examples=[]) for text in dict.fromkeys(told)] + [
         ReasonView(text=reason.text, nodes=reason.nodes, examples=list(reason.examples))
         for group in ready
         for reason in explain(group.task_class.task_class, state.nodes.view, filters, view)
     ]
 
 
-def say_state(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> str:
+def say_state(
+    state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS, kept: Mapping[int, str] = NOTHING
+) -> str:
     """The state of a job that has not ended, in one sentence."""
     counts = job.counts()
     total = sum(counts)
@@ -68,7 +91,7 @@ def say_state(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = F
     if job.is_held and waiting + queued:
         return f"{job.name} is held, and {waiting + queued} of {total} tasks wait: shunter release {job.name}"
     if queued:
-        return _say_queued(state, job, now_ms, filters)
+        return _say_queued(state, job, now_ms, filters, kept)
     if waiting:
         return f"{waiting} of {total} tasks wait: {_say_waiting(job, now_ms)}."
     if counts[TaskState.STOPPING]:
@@ -77,7 +100,7 @@ def say_state(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = F
     return f"{job.name} is running: {live} of {total} tasks are on nodes, none waits."
 
 
-def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter]) -> str:
+def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], kept: Mapping[int, str]) -> str:
     counts = job.counts()
     some = f"{counts[TaskState.QUEUED]} of {sum(counts)} tasks wait"
     delayed = [at_ms for group in job.groups for at_ms in (group.delayed or {}).values()]
@@ -90,7 +113,7 @@ def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter]) 
     ahead = _ahead(job)
     if ahead is not None:
         return f"{some}: job {ahead.name} asks for the same and came first."
-    reasons = reasons_of(state, job, filters)
+    reasons = reasons_of(state, job, filters, kept)
     if reasons:
         first = reasons[0]
         nodes = f" ({first.nodes} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""

@@ -189,13 +189,9 @@ class Claims:
         self._reservation = reservation
         self._whose["reserved"] = item
         self._memory.promised = {key: reservation.promise}
-        where = self._nodes(rows_of(reservation.promise.placed))
-        at_ms = reservation.promise.at_ms
-        text = (
-            f"room on {where} is reserved from about {_clock(at_ms)}"
-            if at_ms
-            else f"room on {where} is held as it comes"
-        )
+        where, at_ms = self._nodes(rows_of(reservation.promise.placed)), reservation.promise.at_ms
+        text = f"from about {_clock(at_ms)}" if at_ms else "as it comes free"
+        text = f"room on {where} is kept for it {text}"
         for each in item.members:
             self.reasons[each.task_class.id] = text
 
@@ -208,14 +204,9 @@ class Claims:
 
     def _explain_winner(self, item: Item, outcome: Outcome) -> None:
         victims = sum(outcome.chosen.values())
-        where = self._nodes(rows_of(outcome.placed))
-        text = (
-            f"waits for {victims} tasks that are being preempted"
-            if victims > 1
-            else "waits for a task that is being preempted"
-        )
+        text = f"{victims} tasks are being preempted for it" if victims != 1 else "a task is being preempted for it"
         if not victims:
-            text = f"waits for tasks on {where} that are ending"
+            text = f"tasks on {self._nodes(rows_of(outcome.placed))} are ending, and their room is kept for it"
         for each in item.members:
             self.reasons[each.task_class.id] = text
 

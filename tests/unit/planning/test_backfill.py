@@ -208,7 +208,7 @@ def test_only_what_ends_in_time_goes_ahead_of_a_blocked_gang() -> None:
     decision = story.decide()
     assert chosen(decision) == {short.id: {2: 2}}
     assert decision.reasons == {
-        gang.id: "room on n1, n2 is reserved from about 00:00 UTC",
+        gang.id: "room on n1, n2 is kept for it from about 00:00 UTC",
         long.id: "room is held for gang gang until about 00:00 UTC",
         unknown.id: "room is held for gang gang until about 00:00 UTC",
     }
@@ -291,7 +291,7 @@ def test_a_large_task_does_not_starve_when_nobody_says_how_long_it_runs() -> Non
             break
         story.step()
     assert 20_000 <= story.started_ms[large.id] <= 40_000
-    assert "room on n1 is held as it comes" in seen
+    assert "room on n1 is kept for it as it comes free" in seen
 
 
 # ---- preemption in the planner ----
@@ -310,14 +310,14 @@ def test_the_room_of_victims_is_held_for_the_winner_until_they_have_ended() -> N
     story.queue(boss)
     decision = story.decide()
     assert [(each.node, each.count, each.winner) for each in decision.preemptions] == [(1, 1, boss.id)] * 2
-    assert decision.reasons == {boss.id: "waits for 2 tasks that are being preempted"}
+    assert decision.reasons == {boss.id: "2 tasks are being preempted for it"}
     story.queue(late := story.yard.make_class("late", 55, cpu=1), real_s=99)
     first, second = (task for task in story.yard.tasks if task.is_stopping)
     story.yard.end(first)
     decision = story.decide()
     assert (chosen(decision), decision.preemptions) == ({}, [])
     assert decision.reasons[late.id] == "room is held for boss, which waits for tasks that are ending"
-    assert decision.reasons[boss.id] == "waits for tasks on n1 that are ending"
+    assert decision.reasons[boss.id] == "tasks on n1 are ending, and their room is kept for it"
     story.yard.end(second)
     assert chosen(story.decide()) == {boss.id: {1: 1}}
 
