@@ -134,7 +134,8 @@ def attach() -> bytes:
 
 
 def spec(id: int, task: TaskSpec) -> bytes:
-    return _line(["spec", id, task])
+    """With every field: a keeper knows no defaults."""
+    return _line(["spec", id, msgspec.structs.asdict(task)])
 
 
 def forget(id: int) -> bytes:
