@@ -72,7 +72,7 @@ def test_a_common_total_does_not_look_at_jobs(connection: sqlite3.Connection, qu
 
 
 def test_names_and_runs_and_tasks_are_found_by_index(connection: sqlite3.Connection) -> None:
-    assert _plan(connection, finished.read_names) == ["SCAN jobs USING COVERING INDEX jobs_by_name"]
+    assert _plan(connection, finished.read_names) == ["SCAN jobs USING COVERING INDEX jobs_by_name_and_state"]
     (by_name,) = _plan(connection, finished.read_run, "default", "a", None)
     assert by_name == "SEARCH jobs USING INDEX jobs_by_name (name=? AND namespace=?)"
     assert not any("SCAN" in line for line in _plan(connection, finished.read_tasks, 1, 0, 0, 9))

@@ -8,6 +8,7 @@ import msgspec
 
 from shunter.model.jobs import Port, TaskSpec
 from shunter.model.messages import Order
+from shunter.worker import protocol
 from shunter.worker.environment import task_environment
 from shunter.worker.keeping.lane import device_variables
 from shunter.worker.keeping.special import variable
@@ -20,7 +21,7 @@ DEVICES = {"gpu": ["0", "2"], "vendor.com/fpga": ["x"]}
 
 
 def test_a_task_is_told_the_same_by_its_keeper_and_by_the_worker() -> None:
-    fields = msgspec.json.decode(msgspec.json.encode(SPEC))
+    _, _, fields = msgspec.json.decode(protocol.spec(1, SPEC))
     order = msgspec.json.decode(msgspec.json.encode(ORDER))
     keeper = dict(Work(order, Spec(fields, {})).environment(7, b"node", b"lane", device_variables(DEVICES)))
     keeper.update({variable(b"SHUNTER_PORT_", name): b"%d" % port for name, port in PORTS.items()})
