@@ -80,7 +80,8 @@ class Couplings:
         placed = self._placed.get(task_class.id)
         if placed is None:
             placed = self._placed[task_class.id] = Placed(task_class)
-            self._repelling += any(_repels(each) for each in _affinities(task_class))
+            if task_class.rules is not None:
+                self._repelling += any(_repels(each) for each in _affinities(task_class))
         placed.parts.append((rows, counts))
 
     def on(self, ledger: Ledger) -> Couplings:

@@ -11,6 +11,7 @@ import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +24,7 @@ from shunter.planning.view import IntArray
 Key = tuple[int, int, int, int, int]  # urgency, deadline, level of the share, since, class id: the least goes first
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     seat: Seat
     quantum: int | None  # tasks until somebody else is to go first; None while nobody else is in line
 

@@ -36,7 +36,8 @@ POLICY_DEFAULT = "e-pvm"
 # The work of one decision, so that none takes longer than about 50 ms on a machine with other work: a unit is a price
 # looked at, some 10 ns.
 WORK_MAX = 3_000_000
-FILL_WORK = 10_000  # what any fill costs
+FILL_WORK = 3_000  # what any fill costs
+PICK_WORK = 7_000  # and what it costs beside that to pick nodes for several tasks
 MISS_WORK = 1_000  # what a turn costs for which nothing needs to be looked at
 TASK_WORK = 8  # a task more in a fill
 COUPLED_WORK = 20  # how much more a class costs that rules couple
@@ -71,7 +72,8 @@ class Budget:
         return min(self.tasks, max(self.work // TASK_WORK, FILL_TASKS_MIN))
 
     def spend_work(self, rows: int, tasks: int) -> None:
-        self.work -= FILL_WORK + rows + tasks * TASK_WORK if rows else MISS_WORK
+        pick = PICK_WORK + tasks * TASK_WORK if tasks > 1 else 0
+        self.work -= FILL_WORK + rows + pick if rows else MISS_WORK
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +178,7 @@ class Planner:
         picked = self._fill(seat, count, sitting)
         placed = int(picked.counts.sum())
         if placed:
-            self._record(seat, picked, sitting)
+            self._record(seat, picked, placed, sitting)
         if placed < count:
             self._backlog.block(seat)
             self._ledger.tighten()
@@ -194,16 +196,15 @@ class Planner:
         if placed is not None:
             by_class = {each.task_class.id: each for each in members}
             for queued, picked in placed:
-                self._record(by_class[queued.task_class.id], picked, sitting)
+                self._record(by_class[queued.task_class.id], picked, int(picked.counts.sum()), sitting)
             return
         for each in members:
             self._backlog.block(each)
         if may_start:
             sitting.companions.block(seat)
 
-    def _record(self, seat: Seat, picked: Picked, sitting: Sitting) -> None:
-        """Tasks of the seat have found their nodes, and the ledger knows."""
-        placed = int(picked.counts.sum())
+    def _record(self, seat: Seat, picked: Picked, placed: int, sitting: Sitting) -> None:
+        """So many tasks of the seat have found their nodes, and the ledger knows."""
         sitting.left.tasks -= placed
         sitting.fills.setdefault(seat.task_class.id, []).append(picked)
         sitting.gates.place(seat, placed)

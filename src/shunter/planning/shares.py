@@ -26,23 +26,16 @@ class Shares:
         self._usage = usage
         self._totals = totals
         self._namespaces: dict[str, Amounts] | None = None  # worked out when somebody asks
-        self._placed: dict[Owner, Amounts] = {}
-        self._held: dict[Owner, Amounts] = {}  # both together, and the level: worked out when somebody asks
+        self._placed: list[tuple[str, str, Sequence[int], int]] = []  # since somebody asked last
+        self._held: dict[Owner, Amounts] = {}
         self._levels: dict[Owner, int] = {}
 
     def place(self, namespace: str, user: str, needs: Sequence[int], count: int) -> None:
-        for owner in ((namespace, user), (namespace, None)):
-            self._held.pop(owner, None)
-            self._levels.pop(owner, None)
-            held = self._placed.get(owner)
-            if held is None:
-                held = self._placed[owner] = [0] * len(self._totals)
-            for column, need in enumerate(needs):
-                if need:
-                    held[column] += need * count
+        self._placed.append((namespace, user, needs, count))
 
     def level(self, owner: Owner) -> int:
         """The dominant share in whole steps."""
+        self._take_in()
         level = self._levels.get(owner)
         if level is None:
             held = self._held_by(owner)
@@ -52,6 +45,7 @@ class Shares:
 
     def tasks_to(self, level: int, owner: Owner, needs: Sequence[int]) -> int | None:
         """After how many tasks the share reaches a level above its present one; None if it never does."""
+        self._take_in()
         held = self._held_by(owner)
         tasks = [
             -((STEPS * amount - level * total) // (STEPS * need))
@@ -60,11 +54,20 @@ class Shares:
         ]
         return max(1, min(tasks)) if tasks else None
 
+    def _take_in(self) -> None:
+        """Add what was placed. While a single party is in line nobody asks, and it is never added."""
+        for namespace, user, needs, count in self._placed:
+            for owner in ((namespace, user), (namespace, None)):
+                self._levels.pop(owner, None)
+                held = self._held_by(owner)
+                for column, need in enumerate(needs):
+                    held[column] += need * count
+        self._placed.clear()
+
     def _held_by(self, owner: Owner) -> Amounts:
         held = self._held.get(owner)
         if held is None:
-            placed = self._placed.get(owner)
-            held = self._held[owner] = placed.copy() if placed else [0] * len(self._totals)
+            held = self._held[owner] = [0] * len(self._totals)
             for column, amount in enumerate(self._used_by(owner)[: len(held)]):
                 held[column] += amount
         return held
