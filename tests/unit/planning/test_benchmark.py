@@ -19,7 +19,7 @@ def test_a_small_run_measures_three_policies_in_three_scenes() -> None:
 
 def test_a_small_run_of_the_order_measures_passes_slices_and_rounds_for_two_sizes() -> None:
     figures = run_small("order")
-    assert len(figures) == 10
+    assert len(figures) == 14
     assert all(figure["value"] > 0 for figure in figures)
 
 
