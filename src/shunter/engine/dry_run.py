@@ -16,6 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from shunter.engine import changes as c
+from shunter.engine.dependencies import NO_PAST, Past
 from shunter.engine.placing import place, shrink
 from shunter.engine.records import Job, runs_of
 from shunter.engine.recovery import load, make_excerpt
@@ -111,8 +112,8 @@ class DryRun:
         self._read_off(round)
         return answer
 
-    def submit(self, specs: list[JobSpec], user: str) -> list[Submitted]:
-        return self.do(lambda round: on_submit(round, specs, user, None))
+    def submit(self, specs: list[JobSpec], user: str, past: Past = NO_PAST) -> list[Submitted]:
+        return self.do(lambda round: on_submit(round, specs, user, None, past))
 
     def withdraw(self, job_id: int) -> None:
         """Take back what of a job has not started, and free its name: another may be submitted in its place."""

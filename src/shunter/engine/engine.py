@@ -158,7 +158,7 @@ class Engine:
     # ---- what callers ask ----
 
     async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[Submitted]:
-        past = await self._past(specs)
+        past = await self.past_of(specs)
         return await self._ask(partial(on_submit, specs=specs, user=user, key=key, past=past))
 
     async def start_run(self, spec: JobSpec, user: str, key: str | None = None) -> Submitted:
@@ -233,7 +233,7 @@ class Engine:
 
     # ---- rounds ----
 
-    async def _past(self, specs: list[JobSpec]) -> Past:
+    async def past_of(self, specs: list[JobSpec]) -> Past:
         """The ended runs that edges name by number: only history knows them."""
         past = {}
         for namespace, name, run in runs_asked_for(self.state, specs):

@@ -72,15 +72,18 @@ def find_candidates(state: State, job: Job, filters: Sequence[Filter]) -> Iterat
         yield from _of_rules(spot, filters)
 
 
-def is_only_by_parallel_max(job: Job) -> Candidate | None:
-    """The one change that helps a job which runs as many tasks at once as it allows itself."""
+def limit_of_its_own(job: Job) -> Candidate | None:
+    """The one change that helps a job which is kept back by nothing but its own tasks that run."""
     for group in job.groups:
-        most = group.spec.parallel_max
+        spec, path = group.spec, "spec" if _is_only(job) else f"spec.groups[{group.part}]"
+        most = spec.parallel_max
         if most and group.ready and group.task_class.width >= most:
-            path = "spec" if _is_only(job) else f"spec.groups[{group.part}]"
             text = f"parallel_max {most} → {most + 1}: as many run as it allows itself"
-            amend = _in_group(group.spec.name, _set(parallel_max=most + 1))
+            amend = _in_group(spec.name, _set(parallel_max=most + 1))
             return Candidate(RAISING, f"{path}.parallel_max", most, most + 1, text, amend)
+        if spec.distinct and group.ready:
+            text, amend = f"without distinct: {spec.distinct}", _in_group(spec.name, _set(distinct=""))
+            return Candidate(DROPPING, f"{path}.distinct", spec.distinct, None, text, amend)
     return None
 
 

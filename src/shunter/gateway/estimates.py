@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shunter.engine.dependencies import start_ms, waits_for
 from shunter.engine.records import ClassRecord, Group, Job
 from shunter.engine.state import State
 from shunter.model.jobs import LASTING
@@ -29,7 +30,7 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
         return None
     ready = [group for group in waiting if group.ready]
     if not ready:
-        return _by_time(job, waiting, now_ms)
+        return _by_time(state, job, waiting, now_ms)
     queue = job.options.queue
     if job.is_held:
         return StartView(at=None, basis="it is held")
@@ -39,18 +40,37 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
     return min(found, key=lambda start: (start.at is None, start.at or ""))
 
 
-def _by_time(job: Job, waiting: list[Group], now_ms: int) -> StartView:
+def _by_time(state: State, job: Job, waiting: list[Group], now_ms: int) -> StartView:
     """Nothing of it could be placed: a matter of time, or of something else."""
+    if job.is_held:
+        return StartView(at=None, basis="it is held")
     delayed = [at_ms for group in waiting for at_ms in (group.delayed or {}).values()]
     if delayed:
         return StartView(at=iso(min(delayed) / 1000), basis="its back-off ends then")
-    options = job.options
-    start_ms = options.start_at_ms or (job.submitted_ms + int(options.start_in_s * 1000) if options.start_in_s else 0)
-    if job.is_held:
-        return StartView(at=None, basis="it is held")
-    if start_ms > now_ms and not options.after:
-        return StartView(at=iso(start_ms / 1000), basis="its start_at")
-    return StartView(at=None, basis="it waits for others to end first")
+    ends = [_expected_end(state, other, now_ms) for other in state.edges.targets(job.id).values()]
+    at_ms, basis = max([(start_ms(job), "its start_at"), *ends])
+    if at_ms <= now_ms or any(not end for end, _ in ends):
+        return StartView(at=None, basis=f"it waits for {', and for '.join(waits_for(state, job, now_ms)) or 'others'}")
+    return StartView(at=iso(at_ms / 1000), basis=basis)
+
+
+def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
+    """When a job that is waited for will have ended, if all that is left of it runs; 0 if nobody knows."""
+    job, latest = state.jobs.get(job_id), (0, "")
+    if job is None:
+        return latest
+    for group in job.groups:
+        rows = slice(group.base, group.base + group.count)
+        states = state.table.state[rows]
+        seconds, known = how_long(state, group)
+        if (states <= TaskState.QUEUED).any() or not seconds:
+            return 0, ""
+        live = (states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING)
+        started = state.table.started_ms[rows][live]
+        if started.size:
+            end_ms = int(np.where(started > 0, started, now_ms).max() + seconds * 1000)
+            latest = max(latest, (end_ms, f"when {job.name}@{job.run} ends, {known}"))
+    return latest
 
 
 def _of_group(state: State, group: Group, now_ms: int, filters: Sequence[Filter]) -> StartView:

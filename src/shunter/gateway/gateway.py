@@ -143,7 +143,8 @@ class LocalGateway:
 
     async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:
         specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
-        return await self._dry_runs.try_out(partial(same_names, specs), plan, specs, caller.user)
+        past = await self._engine.past_of(specs)
+        return await self._dry_runs.try_out(partial(same_names, specs), plan, specs, caller.user, past)
 
     async def policies(self, caller: Caller) -> PolicyPage:
         await self._engine.committed()

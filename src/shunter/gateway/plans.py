@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
+from shunter.engine.dependencies import NO_PAST, Past
 from shunter.engine.dry_run import DryRun, Material, take_material
 from shunter.engine.engine import Engine
 from shunter.engine.records import Job
@@ -56,20 +57,24 @@ class DryRuns:
 
 
 def only(job_id: int, state: State) -> list[Job]:
-    """This job, unless it has ended meanwhile."""
-    return [state.jobs[job_id]] if job_id in state.jobs else []
+    """This job, unless it has ended meanwhile, and those that it waits for."""
+    if job_id not in state.jobs:
+        return []
+    targets = state.edges.targets(job_id).values()
+    return [state.jobs[job_id], *(state.jobs[target] for target in targets if target in state.jobs)]
 
 
 def same_names(specs: list[JobSpec], state: State) -> list[Job]:
-    """The unfinished jobs that a submit of these would meet."""
-    found = [state.find_job(spec.namespace, spec.name) for spec in specs if spec.name]
-    return [job for job in found if job is not None]
+    """The unfinished jobs that a submit of these would meet: of the same name, and those that they come after."""
+    names = {(spec.namespace, spec.name) for spec in specs}
+    names |= {(spec.namespace, edge.job.partition("@")[0]) for spec in specs for edge in spec.options.after}
+    return [job for namespace, name in names for job in state.unfinished_runs(namespace, name)]
 
 
-def plan(material: Material, specs: list[JobSpec], user: str) -> PlanView:
+def plan(material: Material, specs: list[JobSpec], user: str, past: Past = NO_PAST) -> PlanView:
     """What submitting these jobs would do now. Raises what the submit would."""
     trial = DryRun(material)
-    submitted = trial.submit(specs, user)
+    submitted = trial.submit(specs, user, past)
     trial.place()
     jobs = []
     for spec, result in zip(specs, submitted, strict=True):

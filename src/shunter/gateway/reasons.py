@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from shunter.engine.cluster_view import build_view
+from shunter.engine.dependencies import waits_for
 from shunter.engine.records import Group, Job
 from shunter.engine.state import State
 from shunter.engine.views import counts_view
 from shunter.gateway.estimates import estimate_start
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
-from shunter.model.views import ReasonView, TaskView, WhyView, iso
+from shunter.model.views import ReasonView, TaskView, WhyView
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.explain import explain
 from shunter.planning.planner import Planner
@@ -88,12 +89,13 @@ def say_state(
     counts = job.counts()
     total = sum(counts)
     waiting, queued = counts[TaskState.WAITING], counts[TaskState.QUEUED]
-    if job.is_held and waiting + queued:
-        return f"{job.name} is held, and {waiting + queued} of {total} tasks wait: shunter release {job.name}"
+    waits = waits_for(state, job, now_ms) if waiting or (queued and job.is_held) else []
+    if waits:
+        return f"{waiting + queued} of {total} tasks wait for {', and for '.join(waits)}."
     if queued:
         return _say_queued(state, job, now_ms, filters, kept)
     if waiting:
-        return f"{waiting} of {total} tasks wait: {_say_waiting(job, now_ms)}."
+        return f"{waiting} of {total} tasks wait for others of the job to end first."
     if counts[TaskState.STOPPING]:
         return f"{job.name} is stopping: {counts[TaskState.STOPPING]} of {total} tasks have not ended yet."
     live = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING]
@@ -119,20 +121,6 @@ def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], 
         nodes = f" ({first.nodes} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
         return f"{some}: {first.text}{nodes}."
     return f"{some} for their turn in the next round."
-
-
-def _say_waiting(job: Job, now_ms: int) -> str:
-    """What a job waits for that is not queued yet."""
-    options = job.options
-    start_ms = options.start_at_ms or (job.submitted_ms + int(options.start_in_s * 1000) if options.start_in_s else 0)
-    if start_ms > now_ms:
-        return f"it starts at {iso(start_ms / 1000)}, in {format_duration((start_ms - now_ms) / 1000)}"
-    if options.after:
-        return "it comes after " + ", ".join(f"{edge.job} ({edge.when})" for edge in options.after)
-    groups = {edge.group for group in job.groups if group.counts[TaskState.WAITING] for edge in group.spec.after}
-    if groups:
-        return f"they come after the group{'s' if len(groups) > 1 else ''} {', '.join(sorted(groups))}"
-    return "for others to end first"
 
 
 def _is_at_most(group: Group) -> bool:

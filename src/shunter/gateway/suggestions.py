@@ -12,7 +12,7 @@ import msgspec
 
 from shunter.engine.dry_run import DryRun, Material
 from shunter.engine.records import Job
-from shunter.gateway.candidates import AS_IT_IS, Candidate, find_candidates, is_only_by_parallel_max
+from shunter.gateway.candidates import AS_IT_IS, Candidate, find_candidates, limit_of_its_own
 from shunter.model.errors import Rejected
 from shunter.model.jobs import JobSpec
 from shunter.model.lifecycles import TaskState
@@ -37,11 +37,10 @@ def suggest(material: Material, job_id: int, filters: Sequence[Filter]) -> list[
     """Verified ones, the smallest first. Nothing for a job that would start anyway."""
     bench = _Bench(material, job_id)
     job = bench.job
-    limited = is_only_by_parallel_max(job)
-    found_all = [limited] if limited else find_candidates(bench.trial.state, job, filters)
-    candidates = sorted(found_all, key=lambda each: each.size)
-    if not candidates or (not limited and bench.try_out(AS_IT_IS)):
-        return []
+    candidates = sorted(find_candidates(bench.trial.state, job, filters), key=lambda each: each.size)
+    own = limit_of_its_own(job)
+    if bench.try_out(AS_IT_IS):
+        candidates = [own] if own is not None else []
     found: list[SuggestionView] = []
     for candidate in candidates[:TRIALS_MAX]:
         if starts := bench.try_out(candidate):

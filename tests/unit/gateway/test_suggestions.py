@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from shunter.engine import changes as c
 from shunter.model.views import SuggestionView
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
@@ -153,3 +154,79 @@ def test_every_suggestion_starts_the_job(nodes: list[Any], others: list[Any], sp
             assert submitted.id in {order.job for _, order in stage.orders()}, suggestion
 
         play(carry_out)
+
+
+def test_a_held_job_is_to_be_released() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1")
+        await stage.run("job", hold=True)
+        why = await stage.gateway.why(ANNA, reference("job"))
+        assert "its release (it is held)" in why.sentence
+        assert [(each.field, each.after) for each in why.suggestions] == [("spec.hold", False)]
+
+    play(scene)
+
+
+def test_a_job_that_comes_after_another_says_so_and_when() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        node = await stage.join("n1", cpu=1)
+        await stage.run("fetch", estimate="10m")
+        [(_, order)] = stage.orders()
+        await stage.start_task(node, order, segment=1)
+        await stage.join("n2", cpu=1)
+        await stage.run("render", after=[{"job": "fetch"}])
+        why = await stage.gateway.why(ANNA, reference("render"))
+        assert "fetch@1 to have succeeded" in why.sentence
+        assert why.start is not None
+        assert (why.start.at, why.start.basis[:17]) == ("2023-11-14T22:23:20.000Z", "when fetch@1 ends")
+        assert [(each.field, each.before) for each in why.suggestions] == [("spec.after[0]", "fetch")]
+
+    play(scene)
+
+
+def test_a_paused_queue_a_full_one_and_a_cordoned_node_can_be_opened() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        def set_queue(is_paused: bool, running_max: int) -> Any:
+            return lambda round: round.record(c.QueueSet("night", is_paused, False, running_max, 0, round.now_ms))
+
+        await stage.join("n1", cpu=4)
+        stage.engine._tell(set_queue(True, 0))
+        await stage.run("job", queue="night")
+        found = await suggestions(stage)
+        assert set(found) == {"queue.night.paused", "spec.queue"}
+        stage.engine._tell(set_queue(False, 1))
+        await stage.run("second", queue="night", priority=40)
+        assert (await suggestions(stage, "second"))["queue.night.running_max"].after == 2
+        stage.engine._tell(lambda round: round.record(c.NodeSwitched(1, "cordon", "repair", round.now_ms, "n1")))
+        await stage.run("third")
+        assert [each.text for each in (await suggestions(stage, "third")).values()] == [
+            "uncordon node n1: shunter node uncordon n1"
+        ]
+
+    play(scene)
+
+
+def test_what_rules_refuse_can_be_loosened() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=4)
+        await stage.run("apart", count=2, distinct="host")
+        assert set(await suggestions(stage, "apart")) == {"spec.distinct"}
+        await stage.run("alone", exclusive=True)
+        assert "spec.exclusive" in await suggestions(stage, "alone")
+        await stage.run("gang", count=9, gang=True)
+        found = await suggestions(stage, "gang")
+        assert (found["spec.count"].after, found["spec.gang"].after) == (3, False)
+
+    play(scene)
+
+
+def test_a_higher_priority_that_would_preempt_says_whom_it_costs() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=2)
+        await stage.run("low", count=2, priority=50)
+        await stage.run("job", priority=50, resources={"cpu": 2})
+        raised = (await suggestions(stage))["spec.priority"]
+        assert (raised.before, raised.after, raised.preempts) == (50, 60, 2)
+        assert raised.text == "priority 50 → 60, preempting 2 tasks"
+
+    play(scene)
