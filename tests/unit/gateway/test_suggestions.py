@@ -115,6 +115,9 @@ SPECS = st.fixed_dictionaries(
     optional={
         "constraints": st.sampled_from([["node.labels.disk == 'ssd'"], ["node.labels.rack == '1'"]]),
         "datacenters": st.sampled_from([["a"], ["c"], ["a", "b"]]),
+        "gang": st.just(True),
+        "distinct": st.just("host"),
+        "exclusive": st.just(True),
     },
 )
 
