@@ -15,10 +15,10 @@ WEB = (Port("web", 0), Port("admin", 0, host_port=9999))
 
 
 def test_a_fixed_port_is_used_as_it_is_and_a_free_one_is_chosen_once() -> None:
-    ports = HostPorts(42_000, 42_009)
+    ports = HostPorts(31_000, 31_009)
     first = ports.take((1, 0, 0, 1), WEB)
     assert first["admin"] == 9999
-    assert 42_000 <= first["web"] <= 42_009
+    assert 31_000 <= first["web"] <= 31_009
     assert ports.take((1, 0, 0, 1), WEB) == first
     assert ports.take((1, 0, 1, 1), WEB)["web"] != first["web"]
 
@@ -33,7 +33,7 @@ def test_a_port_that_somebody_listens_on_is_not_chosen() -> None:
 
 
 def test_freed_ports_come_again_only_after_all_others() -> None:
-    ports = HostPorts(42_010, 42_014)
+    ports = HostPorts(31_010, 31_014)
     seen = []
     for index in range(10):
         seen.append(ports.take((1, 0, index, 1), (Port("web", 0),))["web"])
@@ -43,9 +43,9 @@ def test_freed_ports_come_again_only_after_all_others() -> None:
 
 
 def test_ports_of_an_earlier_life_are_not_handed_out() -> None:
-    ports = HostPorts(42_020, 42_021)
-    ports.adopt((1, 0, 0, 1), {"web": 42_020})
-    assert ports.take((1, 0, 1, 1), (Port("web", 0),)) == {"web": 42_021}
+    ports = HostPorts(31_020, 31_021)
+    ports.adopt((1, 0, 0, 1), {"web": 31_020})
+    assert ports.take((1, 0, 1, 1), (Port("web", 0),)) == {"web": 31_021}
     with pytest.raises(NoPortFree):
         ports.take((1, 0, 2, 1), (Port("web", 0),))
 
