@@ -32,7 +32,8 @@ def test_why_says_what_would_start_a_job_and_when_and_it_does(cluster: Cluster, 
     told = cluster.shunter("why", "wide").out
     assert "cpu 2 → 1 fits 1 node  (spec.resources.cpu)" in told
     assert "which may run for 10m00s at most" in told
-    [suggestion] = cluster.json("why", "wide")["suggestions"]
+    found = cluster.json("why", "wide")["suggestions"]
+    [suggestion] = [each for each in found if each["field"] == "spec.resources.cpu"]
     assert (suggestion["before"], suggestion["after"], suggestion["starts"]) == ("2", "1", 1)
     cluster.shunter("stop", "wide")
     cluster.shunter("run", "--name", "wide", "--cpu", suggestion["after"], "--", "true", code=0)

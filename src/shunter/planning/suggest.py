@@ -124,7 +124,7 @@ def round_down(resource: str, amount: int) -> int:
         return 0
     if resource in (MEMORY, DISK):
         step = 1
-        while step * 16 <= amount:
+        while step * 32 <= amount:
             step *= 2
     elif resource == CPU:
         step = next(step for step in (1000, 500, 100, 50, 10, 1) if step * 16 <= amount or step == 1)
