@@ -38,7 +38,7 @@ RULES: dict[str, tuple[str, str]] = {
     "worker.keeper":    ("",                                                          "keeping"),  # a script beside it
     "simulation":       ("log model ports planning engine watcher adapters.memory",   "msgspec numpy"),
     "sdk":              ("model",                                                     "msgspec yaml?"),
-    "cli":              ("log model sdk app?",                                        "click msgspec rich typer yaml"),
+    "cli":              ("log model sdk app? planning?",                              "click msgspec rich typer yaml"),
     "app":              ("*",                                                         "msgspec uvicorn uvloop"),
     "":                 ("aio? sdk?",                                                 ""),  # shunter/__init__.py
     "aio":              ("sdk",                                                       ""),

@@ -35,6 +35,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("run", "run:run", "Run a command, once or many times, and wait for it.", _RUN),
         Entry("submit", "submit:submit", "Submit the jobs of a manifest file."),
         Entry("plan", "plan:plan", "Say what submitting a manifest file would do."),
+        Entry("validate", "validate:validate", "Check manifest files without a cluster."),
         Entry("stop", "stop:stop", "End jobs, or single tasks of them."),
         Entry("wait", "stop:wait", "Wait until jobs have ended."),
     ),
@@ -43,6 +44,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("job", "jobs:job", "Show one job."),
         Entry("tasks", "jobs:tasks", "List the tasks of a job."),
         Entry("logs", "logs:logs", "Print what a task wrote."),
+        Entry("graph", "graph:graph", "Draw which job waits for which."),
         Entry("why", "plan:why", "Say why a job waits, and what would start it."),
     ),
     "Look at the cluster": (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import datetime
 from typing import Annotated
 
@@ -11,12 +10,11 @@ import typer
 from shunter.cli.commands import plain_typer
 from shunter.cli.connection import open_client
 from shunter.cli.exits import JOB_FAILED
+from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, JobOrTask, Namespace, Output, job_and_task
 from shunter.cli.printing import Column, coloured, print_document, print_items, print_table
-from shunter.model.documents import TEXT_SIZE_MAX
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.views import PlannedJobView, PlanView, PolicyView, ReasonView, StartView, WhyView
-from shunter.sdk.manifests import parse_manifests, read_manifests
 
 NODES_SHOWN = 10  # of one job's placements
 REASONS_SHOWN = 3  # of one job that would wait
@@ -44,9 +42,7 @@ def why(name: JobOrTask, namespace: Namespace = NAMESPACE_DEFAULT, output: Outpu
 
 
 def plan(
-    file: Annotated[
-        str, typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON, one or several documents; - reads stdin.")
-    ],
+    file: File,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
@@ -59,7 +55,7 @@ def plan(
     shunter plan -f job.yaml
     shunter plan -f job.yaml && shunter submit -f job.yaml
     """
-    manifests = parse_manifests(sys.stdin.buffer.read(TEXT_SIZE_MAX + 1)) if file == "-" else read_manifests(file)
+    manifests = read_file(file)
     with open_client(namespace) as client:
         found = client.plan(manifests)
     if output is not Format.TABLE:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from shunter.cli.connection import open_client
+from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.printing import print_items
 from shunter.cli.stop import wait_for
-from shunter.model.documents import TEXT_SIZE_MAX
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.views import SubmittedJob
 from shunter.sdk.client import Client
-from shunter.sdk.manifests import Manifest, parse_manifests, read_manifests
+from shunter.sdk.manifests import Manifest
 
 
 def submit(
-    file: Annotated[
-        str, typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON, one or several documents; - reads stdin.")
-    ],
+    file: File,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until all of them have ended.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
@@ -35,7 +32,7 @@ def submit(
     shunter submit -f job.yaml
     cat jobs.json | shunter submit -f - --wait
     """
-    manifests = parse_manifests(sys.stdin.buffer.read(TEXT_SIZE_MAX + 1)) if file == "-" else read_manifests(file)
+    manifests = read_file(file)
     with open_client(namespace) as client:
         submitted = _submit(client, manifests)
         if output is not Format.TABLE:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shunter.engine.books.flags import DEADLINE
-from shunter.engine.dependencies import start_ms, waits_for
+from shunter.engine.dependencies import edge_of, start_ms, waits_for
 from shunter.engine.records import STATES, Group, Job, NodeRecord, PastAttempt
 from shunter.engine.state import State
 from shunter.model.jobs import PLAIN, PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_amount
-from shunter.model.views import AttemptView, GroupView, JobTerms, JobView, NodeView, TaskView, iso
+from shunter.model.views import AttemptView, EdgeView, GroupView, JobTerms, JobView, NodeView, TaskView, iso
 
 _WORDS = [state.word for state in TaskState]
 _SELF_EVIDENT = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.SUCCEEDED)  # states that have no reason to tell
@@ -66,7 +66,19 @@ def job_terms(job: Job, state: State) -> JobTerms | None:
         timeout_s=options.timeout_s or None,
         failures_max=options.failures_max or None,
         waits_for=waits_for(state, job),
+        after=_edges(job, state),
     )
+
+
+def _edges(job: Job, state: State) -> list[EdgeView]:
+    """The edges of its manifest, and that to an earlier run of its name while it waits for that."""
+    targets = state.edges.targets(job.id)
+    found = []
+    for place in sorted({*range(len(job.options.after)), *targets}):
+        edge, target = edge_of(job, place), state.jobs.get(targets.get(place, -1))
+        name = edge.job if target is None else f"{target.name}@{target.run}"
+        found.append(EdgeView(name=name, when=edge.when, otherwise=edge.otherwise, open=place in targets))
+    return found
 
 
 def _group_view(job: Job, part: int, spec: GroupSpec) -> GroupView:
@@ -78,6 +90,10 @@ def _group_view(job: Job, part: int, spec: GroupSpec) -> GroupView:
         counts=counts_view(counts),
         command=list(spec.task.command),
         resources=_resources(spec),
+        after=[
+            EdgeView(name=edge.group, when=edge.when, otherwise=edge.otherwise, open=bool(counts[TaskState.WAITING]))
+            for edge in spec.after
+        ],
     )
 
 

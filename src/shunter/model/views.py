@@ -40,12 +40,22 @@ class AttemptView(msgspec.Struct, kw_only=True):
     reason: str | None = None
 
 
+class EdgeView(msgspec.Struct, kw_only=True):
+    """What a job or a group waits for, or has waited for."""
+
+    name: str  # of the job (with its run, while it is waited for) or of the group
+    when: str  # succeeded | finished | failed
+    otherwise: str  # cancel | run
+    open: bool  # it is still waited for
+
+
 class GroupView(msgspec.Struct, kw_only=True):
     name: str
     count: int
     counts: dict[str, int]
     command: list[str] = []
     resources: dict[str, str] = {}
+    after: list[EdgeView] = []  # other groups of the job
 
 
 class JobTerms(msgspec.Struct, kw_only=True):
@@ -59,6 +69,7 @@ class JobTerms(msgspec.Struct, kw_only=True):
     timeout_s: float | None = None  # of the whole job
     failures_max: int | None = None
     waits_for: list[str] = []  # in words
+    after: list[EdgeView] = []  # other jobs
 
 
 class JobView(msgspec.Struct, kw_only=True):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shunter.model.jobs import TaskSpec
+from shunter.worker import protocol
 from shunter.worker.keeping.work import Queue, Range, Spec, Work
 
 SPEC = Spec(
@@ -17,6 +20,12 @@ SPEC = Spec(
     {b"PATH": b"/bin", b"A": b"old"},
 )  # fmt: skip
 RANGES = st.lists(st.tuples(st.integers(1, 3), st.integers(0, 9), st.integers(1, 8), st.integers(1, 2)), max_size=6)
+
+
+def test_a_keeper_needs_no_defaults_to_read_a_spec() -> None:
+    _, _, fields = json.loads(protocol.spec(1, TaskSpec(command=("true",))))
+    spec = Spec(fields, {})
+    assert (spec.argv, spec.dir, spec.cpu_milli, spec.stop_grace_s) == ([b"true"], None, 1000, 5.0)
 
 
 def order(job: int, first: int, last: int, reservation: int = 1, attempt: int = 1) -> list[Any]:

@@ -1,0 +1,172 @@
+"""The command `graph`: which job waits for which, as a picture, as JSON or for Graphviz."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import count
+from typing import Annotated
+
+import typer
+
+from shunter.cli.completion import complete_jobs
+from shunter.cli.connection import open_client
+from shunter.cli.exits import tell
+from shunter.cli.graph_drawing import Box, draw
+from shunter.cli.job_graph import SUCCEEDED, Graph, Node, around, graph_of_specs, graph_of_views
+from shunter.cli.manifest_files import read_file
+from shunter.cli.options import Format, Namespace
+from shunter.cli.printing import Column, coloured, on_terminal, print_document, print_table
+from shunter.model.errors import Invalid, NotFound, Problem
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.manifests import JobReader
+from shunter.model.views import JobView
+from shunter.sdk.client import Client
+
+UNFINISHED = ("pending", "running", "stopping")
+JOBS_DRAWN_MAX = 1_000
+ENDED_ASKED_MAX = 100  # jobs that have ended and are asked about one by one
+
+
+class Picture(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    DOT = "dot"
+
+
+def graph(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[JOB]", help="Only what hangs together with this job.", autocompletion=complete_jobs),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", "-f", metavar="FILE", help="The jobs of a file instead of a cluster's; - reads stdin."),
+    ] = None,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Annotated[Picture, typer.Option("--output", "-o", metavar="text|json|dot", help="How to print it.")] = (
+        Picture.TEXT
+    ),
+    ascii: Annotated[bool, typer.Option("--ascii", help="Draw with plain characters.")] = False,
+) -> None:
+    """Draw which job waits for which: the unfinished jobs of the cluster, or those of a file, which needs no cluster.
+
+    A job whose groups wait for one another is drawn as its groups.
+
+    \b
+    shunter graph -f pipeline.yaml
+    shunter graph
+    shunter graph train --ascii
+    shunter graph -o dot | dot -Tsvg > graph.svg
+    """
+    found = _of_file(file) if file is not None else _of_cluster(namespace, name)
+    if name is not None:
+        found = around(found, name)
+        if not found.nodes:
+            raise Invalid([Problem("JOB", "is not in this graph", name, "see all of it with: shunter graph")])
+    if output is Picture.JSON:
+        print_document(found, Format.JSON)
+    elif output is Picture.DOT:
+        print("\n".join(_dot(found)))
+    else:
+        _show(found, plain=ascii or not _writes_unicode())
+
+
+def _of_file(file: str) -> Graph:
+    numbers = count(1)
+    reader = JobReader(None)
+    specs = reader.read_all(read_file(file), default_namespace=None, make_name=lambda: f"(no name {next(numbers)})")
+    return graph_of_specs(specs)
+
+
+def _of_cluster(namespace: str, name: str | None) -> Graph:
+    with open_client(namespace) as client:
+        views = [job.view for job in client.jobs(states=UNFINISHED, limit=JOBS_DRAWN_MAX)]
+        if name is not None and not any(name in (view.name, f"{view.name}@{view.run}") for view in views):
+            views.append(client.job(name).view)
+        if len(views) == JOBS_DRAWN_MAX:
+            tell(f"only the newest {JOBS_DRAWN_MAX:,} unfinished jobs are drawn")
+        return graph_of_views(views, _ended(client, views))
+
+
+def _ended(client: Client, views: Iterable[JobView]) -> dict[str, str]:
+    """States of the jobs that are named by others and have ended."""
+    known = {name for view in views for name in (view.name, f"{view.name}@{view.run}")}
+    named = {edge.name: view.namespace for view in views if view.terms is not None for edge in view.terms.after}
+    found = {}
+    for name, namespace in list(named.items())[:ENDED_ASKED_MAX]:
+        if name not in known:
+            try:
+                found[name] = client.job(name, namespace).state
+            except NotFound:
+                continue  # its history is gone already
+    return found
+
+
+def _show(found: Graph, plain: bool) -> None:
+    if not found.nodes:
+        tell("there are no unfinished jobs")
+        return
+    boxes = [Box(node.name, tuple(_lines(node, found)), node.state or "") for node in found.nodes]
+    edges = list(dict.fromkeys((edge.before, edge.after) for edge in found.edges))
+    width = shutil.get_terminal_size().columns if on_terminal(sys.stdout) else None
+    drawn = draw(boxes, edges, width)
+    if drawn is None:
+        _list(found)
+        return
+    for number, canvas in enumerate(drawn):
+        if number:
+            print()
+        for line in canvas.lines(coloured, plain=plain):
+            print(line)
+
+
+def _lines(node: Node, found: Graph) -> Iterable[str]:
+    yield node.name
+    tasks = f"{node.count:,} tasks" if node.count > 1 else ""
+    if facts := ", ".join(filter(None, (node.state or "", tasks, node.note))):
+        yield facts
+    conditions = {
+        f"if {edge.on} {edge.when}" + (", or cannot be" if edge.otherwise == "run" else ""): None
+        for edge in found.edges
+        if edge.after == node.name and (edge.when != SUCCEEDED or edge.otherwise == "run")
+    }
+    yield from conditions
+
+
+def _list(found: Graph) -> None:
+    """For a graph that is wider than the terminal."""
+
+    def row(node: Node) -> list[str]:
+        waits = [
+            edge.before + (f" ({edge.when})" if edge.when != SUCCEEDED else "")
+            for edge in found.edges
+            if edge.after == node.name
+        ]
+        return [node.name, node.state or "-", f"{node.count:,}" if node.count else "-", ", ".join(waits) or "-"]
+
+    columns = [Column("NAME"), Column("STATE"), Column("TASKS", right=True), Column("AFTER")]
+    print_table(columns, map(row, found.nodes), state_column=1)
+
+
+def _dot(found: Graph) -> Iterable[str]:
+    """For Graphviz."""
+    yield "digraph jobs {"
+    yield "  node [shape=box];"
+    for node in found.nodes:
+        label = "\\n".join(_escaped(part) for part in (node.name, node.state or "", node.note) if part)
+        yield f'  "{_escaped(node.name)}" [label="{label}"];'
+    for edge in found.edges:
+        label = f' [label="{edge.when}"]' if edge.when != SUCCEEDED else ""
+        yield f'  "{_escaped(edge.before)}" -> "{_escaped(edge.after)}"{label};'
+    yield "}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _writes_unicode() -> bool:
+    return (sys.stdout.encoding or "ascii").lower().replace("-", "") == "utf8"

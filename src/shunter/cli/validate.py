@@ -1,0 +1,73 @@
+"""The command `validate`: all that is wrong with manifest files, without a cluster; and the schema for editors."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import msgspec
+import typer
+
+from shunter.cli.exits import DONE, WRONG_USE
+from shunter.cli.manifest_files import read_file
+from shunter.cli.options import Format, Output
+from shunter.cli.printing import print_document
+from shunter.model.errors import Invalid, Problem
+from shunter.model.manifests import job_schema, validate_documents
+
+
+class FileReport(msgspec.Struct, kw_only=True):
+    name: str
+    valid: bool
+    jobs: int
+    problems: list[Problem]
+
+
+def validate(
+    files: Annotated[
+        list[str] | None,
+        typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON; - reads stdin. May be repeated."),
+    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of manifests, for editors.")] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Check manifest files without a cluster. The exit code is 0 if all of them are valid, else 2.
+
+    Every problem is told with its field, its value and the fix. Only a cluster knows whether the jobs
+    that a job waits for exist, and whether a node is large enough: ask it with shunter plan -f FILE.
+
+    \b
+    shunter validate -f job.yaml
+    shunter validate -f jobs/a.yaml -f jobs/b.yaml
+    shunter validate --schema > job.schema.json
+    """
+    if schema:
+        print_document(job_schema(), Format.YAML if output is Format.YAML else Format.JSON)
+        return
+    if not files:
+        raise typer.BadParameter("name a file to check, like: shunter validate -f job.yaml", param_hint="--file")
+    reports = [_check(file) for file in files]
+    if output is not Format.TABLE:
+        print_document({"items": reports}, output)
+    else:
+        for report in reports:
+            _tell(report)
+    raise typer.Exit(DONE if all(report.valid for report in reports) else WRONG_USE)
+
+
+def _check(file: str) -> FileReport:
+    from shunter.planning.constraints import parse_constraint, parse_job_match
+
+    try:
+        documents = read_file(file)
+    except Invalid as error:
+        return FileReport(name=file, valid=False, jobs=0, problems=list(error.problems))
+    problems = validate_documents(documents, check_constraint=parse_constraint, check_job_match=parse_job_match)
+    return FileReport(name=file, valid=not problems, jobs=len(documents), problems=problems)
+
+
+def _tell(report: FileReport) -> None:
+    if report.valid:
+        print(f"{report.name}: valid, {report.jobs} job{'s' if report.jobs != 1 else ''}")
+    for problem in report.problems:
+        print(f"{report.name}: {problem}", file=sys.stderr)
