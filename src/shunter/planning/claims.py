@@ -44,6 +44,7 @@ class Memory:
 
     promised: dict[int, Promise] = field(default_factory=dict)  # by the key of the item, one at most
     in_vain: dict[int, int] = field(default_factory=dict)  # key -> when no victims were found
+    winners: dict[int, int] = field(default_factory=dict)  # class for whose tasks others are ending -> how many tasks
 
 
 class Claims:
@@ -64,6 +65,7 @@ class Claims:
         self._winners = 0  # nodes on which room was made
         self._reservation: Reservation | None = None
         self._whose: dict[str, Item] = {}
+        self.winners: dict[int, int] = {}
         self.preemptions: list[Preemption] = []
         self.reasons: dict[int, str] = {}  # class id -> why it waits
 
@@ -166,6 +168,9 @@ class Claims:
         self._future, self._occupancy = outcome.site, _without(occupancy, outcome)
         self._rows = np.array(sorted({*self._rows.tolist(), *rows_of(outcome.placed).tolist()}), dtype=np.int64)
         self._winners += outcome.winners
+        first = item.members[0].task_class.id
+        if outcome.chosen or first in self._memory.winners:
+            self.winners[first] = sum(int(picked.counts.sum()) for _, picked in outcome.placed)
         self._whose.setdefault("winner", item)
         self.preemptions += outcome.preemptions
         self._explain_winner(item, outcome)
@@ -196,8 +201,10 @@ class Claims:
             self.reasons[each.task_class.id] = text
 
     def _beside_reserved(self, item: Item) -> Item:
-        """Whoever ends others keeps off the nodes that an item ahead of it was promised."""
+        """Whoever ends others keeps off nodes that an item ahead of it was promised, unless it might end that one too."""
         if self._reservation is None:
+            return item
+        if self._whose["reserved"].priority <= item.priority - self._patience.preempt_gap:
             return item
         barred = frozenset(rows_of(self._reservation.promise.placed).tolist())
         return replace(item, members=tuple(replace(each, avoid=each.avoid | barred) for each in item.members))

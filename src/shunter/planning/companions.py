@@ -33,7 +33,7 @@ class Recall:
     is_partial: bool = False
 
     def copy(self) -> Recall:
-        memory = Memory(dict(self.memory.promised), dict(self.memory.in_vain))
+        memory = Memory(dict(self.memory.promised), dict(self.memory.in_vain), dict(self.memory.winners))
         return replace(self, memory=memory, held=set(self.held))
 
 
@@ -51,6 +51,16 @@ class Companions:
         if self._claims is not None:
             self._wake_held()
             self._heads = backlog.first_blocked(HEADS_MAX)[::-1]
+
+    def winners(self) -> list[tuple[Seat, int]]:
+        """Those for whose sake others are ending, and for how many tasks: they go before everybody.
+
+        Otherwise whoever has waited longer would take the room, victims included, and others would end again and again.
+        """
+        by_class = self._backlog.seats.by_class
+        winners = self._recall.memory.winners if self._claims is not None else {}
+        self._backlog.look_again(winners)
+        return [(by_class[each], count) for each, count in winners.items() if each in by_class]
 
     # ---- a class by itself ----
 
@@ -141,6 +151,7 @@ class Companions:
                 self._block_head(self._heads.pop(), gates)
             self._claims.finish()
             decision.preemptions = self._claims.preemptions
+            self._recall.memory.winners = self._claims.winners
         decision.reasons = self._claims.reasons
         self._recall.is_partial = decision.is_partial
 

@@ -135,6 +135,7 @@ class Planner:
         backlog.take_in(view.queued, view.licences)
         backlog.wake(improved)
         sitting = self._open(view, now, budget)
+        self._serve_winners(sitting)
         lineup = Lineup(backlog, sitting.gates, sitting.shares)
         misses, patience = 0, MISSES_MAX
         while (turn := lineup.next()) is not None:
@@ -172,6 +173,15 @@ class Planner:
             shares=Shares(view.usage, ledger.totals()),
             companions=Companions(view, int(now * 1000), self._backlog, site, stages.patience, self._recall),
         )
+
+    def _serve_winners(self, sitting: Sitting) -> None:
+        """Whoever made others end gets their room, or has it kept, before anybody has a turn."""
+        for seat, promised in sitting.companions.winners():
+            wanted = sitting.gates.most(seat, min(seat.queued.count, promised, sitting.left.fill_max))
+            if gang_of(seat.task_class):
+                self._place_gang(seat, sitting)
+            elif wanted:
+                self._place(seat, wanted, sitting)
 
     def _place(self, seat: Seat, count: int, sitting: Sitting) -> int:
         """Place up to `count` tasks; whoever gets fewer has no room left anywhere. Returns how many found a node."""

@@ -330,6 +330,26 @@ def test_nobody_is_preempted_where_the_gap_is_too_small_or_nothing_is_known() ->
     assert Planner(STAGES).decide(story.yard.cluster.view([boss]), 0.0, PLENTY).preemptions == []
 
 
+def test_the_winner_gets_its_room_before_those_who_have_waited_longer() -> None:
+    """The victim's own job has aged so much that it is ahead of the winner; it must not take the room back."""
+    story = Story(yard_of(1))
+    low = story.yard.make_class("low", 10, cpu=1)
+    story.queue(low, 9, real_s=10_000)
+    story.decide()
+    story.now_ms = 3_600_000
+    boss = story.yard.make_class("boss", 60, cpu=1)
+    story.queue(boss, real_s=10)
+    assert [each.victim for each in story.decide().preemptions] == [low.id]
+    assert chosen(story.decide()) == {}, "its victim has not ended yet"
+    [victim] = story.yard.tasks
+    story.ends.clear()
+    story.yard.end(victim)
+    story.queued[0].count += 1
+    decision = story.decide()
+    assert (chosen(decision), decision.preemptions) == ({boss.id: {1: 1}}, [])
+    assert story.decide().preemptions == []
+
+
 def test_two_winners_do_not_count_on_the_same_room() -> None:
     story = full_node()
     for name in ("one", "two"):
