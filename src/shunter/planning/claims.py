@@ -201,7 +201,7 @@ class Claims:
             self.reasons[each.task_class.id] = text
 
     def _beside_reserved(self, item: Item) -> Item:
-        """Whoever ends others keeps off nodes that an item ahead of it was promised, unless it might end that one too."""
+        """Whoever ends others keeps off nodes that an item ahead of it was promised, unless it might end that one."""
         if self._reservation is None:
             return item
         if self._whose["reserved"].priority <= item.priority - self._patience.preempt_gap:

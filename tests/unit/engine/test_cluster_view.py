@@ -71,3 +71,19 @@ def test_the_built_in_planner_preempts_for_an_important_job_and_keeps_the_room_f
         assert stage.counts(peer.job_id) == {"queued": 1}
 
     play(scene)
+
+
+def test_the_winner_starts_though_the_job_of_its_victim_has_waited_longer() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        [low] = await stage.submit(spec("low", 5, priority=10))
+        [(_, order)] = stage.orders()
+        await stage.started(node, order)
+        await stage.settle(seconds=3600)
+        [high] = await stage.submit(spec("high", priority=90))
+        assert stage.counts(low.job_id) == {"queued": 4, "stopping": 1}
+        await stage.end(node, order, exit_code=143, how="stopped")
+        assert stage.counts(high.job_id) == {"assigned": 1}
+        assert stage.counts(low.job_id) == {"queued": 5}
+
+    play(scene)
