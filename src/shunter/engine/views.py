@@ -128,7 +128,6 @@ def task_view(block: Block, index: int) -> TaskView:
     columns, row = block.columns, index - block.first
     state, node = int(columns["state"][row]), int(columns["node"][row])
     exit_code = int(columns["exit_code"][row])
-    is_queued = state <= TaskState.QUEUED
     inner = "" if block.is_only else f"{block.group_name}/"
     health = block.health.get(index)
     return TaskView(
@@ -138,8 +137,8 @@ def task_view(block: Block, index: int) -> TaskView:
         state=_WORDS[state],
         attempt=int(columns["attempt"][row]),
         node=block.node_names[node] or None,
-        exit_code=None if exit_code < 0 or is_queued else exit_code,
-        started_at=None if is_queued else iso(int(columns["started_ms"][row]) / 1000),
+        exit_code=None if exit_code < 0 or state < TaskState.SUCCEEDED else exit_code,  # not an earlier attempt's
+        started_at=None if state <= TaskState.ASSIGNED else iso(int(columns["started_ms"][row]) / 1000),
         ended_at=iso(int(columns["ended_ms"][row]) / 1000) if state >= TaskState.SUCCEEDED else None,
         reason=None if state in _SELF_EVIDENT else block.reasons.get(index),  # that of an earlier attempt is history's
         restarts=int(columns["restarts"][row]),

@@ -132,6 +132,23 @@ def test_pages_of_tasks_are_by_index_and_filtered_by_state() -> None:
     play(scene)
 
 
+def test_a_task_that_runs_again_does_not_show_how_its_last_attempt_ended() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        node = await stage.join()
+        await stage.run("job", restart={"policy": "on-failure", "delay": "100ms"})
+        [(_, order)] = stage.orders()
+        await stage.end_task(node, order, 7, exit_code=3)
+        await stage.settle(1.0)
+        [(_, again)] = stage.orders()
+        shown = await stage.gateway.task(ANNA, reference("job"), TaskReference(0))
+        assert (shown.state, shown.attempt, shown.exit_code, shown.started_at) == ("assigned", 2, None, None)
+        await stage.start_task(node, again, 8)
+        shown = await stage.gateway.task(ANNA, reference("job"), TaskReference(0))
+        assert (shown.state, shown.exit_code, shown.started_at is not None) == ("running", None, True)
+
+    play(scene)
+
+
 def test_every_attempt_is_kept_with_its_node_times_and_reason() -> None:
     """D-11: those that failed, those that were lost, and the last one."""
 
