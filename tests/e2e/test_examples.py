@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import Cluster
+from tests.services.docker_daemon import IMAGE, TestDaemon
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((ROOT / "examples" / "python").glob("*.py"))
@@ -24,6 +25,21 @@ def test_the_program_runs_to_its_end(cluster: Cluster, program: Path) -> None:
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.stem)
 def test_the_manifest_is_submitted_and_its_jobs_end_well(cluster: Cluster, manifest: Path) -> None:
     cluster.shunter("submit", "-f", str(manifest), "--wait", code=0)
+
+
+def test_containers_run_to_their_end(home: Cluster, docker: TestDaemon) -> None:
+    home.environment["DOCKER_HOST"] = docker.host
+    docker.call("POST", f"images/{IMAGE}/tag", repo="busybox", tag="latest")
+    home.up("--cpu", "2")
+    home.shunter("submit", "-f", str(ROOT / "examples" / "containers" / "hello.yaml"), "--wait")
+    assert "passwd" in home.shunter("logs", "boxed/1").out
+
+
+def test_every_example_is_on_the_list() -> None:
+    folder = ROOT / "examples"
+    listed = re.findall(r"^\| `([^`]+)` \|", (folder / "README.md").read_text(), re.MULTILINE)
+    there = [path for path in folder.rglob("*") if path.suffix in (".py", ".yaml") and "plugin" not in str(path)]
+    assert {str(path.relative_to(folder)) for path in there} == {name for name in listed if not name.endswith("/")}
 
 
 def test_the_readmes_python_does_what_it_says(cluster: Cluster) -> None:

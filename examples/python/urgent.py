@@ -1,0 +1,18 @@
+"""What is urgent goes first: where there is no room, tasks of less priority are stopped, and run again later."""
+
+import time
+
+import shunter
+
+with shunter.connect() as client:
+    cores = int(float(client.cluster().capacity["cpu"]))
+    patient = client.run(["sleep", "1"], name="patient", count=2 * cores, priority=10)
+    while patient.refresh().counts.get("running", 0) < cores:  # until the cluster is full
+        time.sleep(0.05)
+
+    urgent = client.run_to_end(["echo", "now!"], name="urgent", priority=90)
+    print("urgent:", urgent.state, "while patient has", patient.refresh().counts)
+
+    patient.wait()
+    again = [task.name for task in patient.tasks() if task.attempt > 1]
+    print("patient:", patient.state, "- had to begin again:", ", ".join(again))
