@@ -44,6 +44,7 @@ JOBS_MAX = 100_000_000
 TASKS_MAX = 1_000_000_000
 INBOX_MAX = 10_000_000
 LOST_COUNT_MAX = 255  # what the task table can count to
+QUARANTINE_JOBS_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,7 @@ TABLES = {
             "tasks_max": Key(whole(1, TASKS_MAX), "tasks_max"),
             "inbox_max": Key(whole(1, INBOX_MAX), "inbox_max"),
             "lost_max": Key(whole(1, LOST_COUNT_MAX), "lost_max"),
+            "quarantine_jobs": Key(whole(0, QUARANTINE_JOBS_MAX), "quarantine_jobs"),
         },
     ),
 }

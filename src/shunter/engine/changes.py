@@ -190,7 +190,8 @@ class NamesDropped(_Change, tag=16):
 
 
 class JobUpdated(_Change, tag=17):
-    """A lasting job has another spec from now on. What runs by the older one is replaced step by step."""
+    """A lasting job has another spec from now on. What runs by the older one is replaced step by step. `how` is update,
+    scale, rollback or restart; with a `node`, only what runs there is replaced."""
 
     job: int
     version: int
@@ -201,6 +202,8 @@ class JobUpdated(_Change, tag=17):
     at_ms: int
     reason: str
     ref: str
+    how: str = "update"
+    node: int = 0
 
 
 class GroupAdded(_Change, tag=18):
@@ -213,6 +216,8 @@ class GroupAdded(_Change, tag=18):
     shown: list[int]
     node: int
     ref: str
+    at_ms: int = 0
+    reason: str = ""
 
 
 class GroupDropped(_Change, tag=19):
@@ -333,10 +338,12 @@ class NodeAttributed(_Change, tag=31):
 
 
 class DrainSet(_Change, tag=32):
-    """Until when a draining node waits for its batch tasks; 0 means for ever."""
+    """Whether a node is to be drained, also when it comes back from being down, and until when it waits for its batch
+    tasks; 0 means for ever."""
 
     node: int
     deadline_ms: int
+    is_asked: bool = True
 
 
 class ClusterSet(_Change, tag=33):
@@ -353,6 +360,58 @@ class DeadDropped(_Change, tag=34):
     numbers: list[int]
     reason: str
     at_ms: int
+
+
+class UpdateSettled(_Change, tag=40):
+    """A lasting job has come to the end of an update: all of it runs well by the present spec, or it stays half-way."""
+
+    job: int
+    version: int
+    is_good: bool
+    at_ms: int
+    reason: str
+    ref: str
+
+
+class InstanceSwitched(_Change, tag=41):
+    """One instance of a lasting job is taken down, until it is started again."""
+
+    job: int
+    group: str
+    index: int
+    is_down: bool
+    at_ms: int
+    ref: str
+
+
+class InstanceRenewed(_Change, tag=42):
+    """One instance of a lasting job is to be replaced by a fresh one of the same spec."""
+
+    job: int
+    group: str
+    index: int
+    at_ms: int
+    ref: str
+
+
+class GroupFreed(_Change, tag=43):
+    """A piece that was moved to a node may run anywhere from now on; none of its tasks is on a node."""
+
+    job: int
+    number: int
+    ref: str
+
+
+class TaskBound(_Change, tag=44):
+    """A task goes to this node next, and nowhere else; 0: wherever it fits."""
+
+    job: int
+    group: int
+    index: int
+    node: int
+    at_ms: int
+    reason: str
+    ref: str
 
 
 Change = (
@@ -390,6 +449,11 @@ Change = (
     | DrainSet
     | ClusterSet
     | DeadDropped
+    | UpdateSettled
+    | InstanceSwitched
+    | InstanceRenewed
+    | GroupFreed
+    | TaskBound
 )
 
 _encoder = msgspec.msgpack.Encoder()

@@ -134,14 +134,24 @@ def lanes_max(round: Round, record: ClassRecord) -> int:
     return max(most, 0)
 
 
+def room_on(round: Round, record: ClassRecord, node: int) -> bool:
+    """Whether one more task of the class, which need not be ready, fits on the node."""
+    room = _fitting(round, record, np.array([node], np.int64), 1)
+    return bool(room[0] > 0)
+
+
 def _room(round: Round, record: ClassRecord, rows: IntArray) -> IntArray:
     """How many more lanes of the class fit on each of these nodes, which are all different."""
+    return _fitting(round, record, rows, record.queued)
+
+
+def _fitting(round: Round, record: ClassRecord, rows: IntArray, most: int) -> IntArray:
     nodes = round.state.nodes.view
     rules = record.key.rules
     mine = (nodes.owner[rows] == 0) | (nodes.owner[rows] == (rules.job if rules is not None else 0))
     if rules is not None and rules.exclusive:
         mine &= (nodes.tasks[rows] == 0) | (nodes.owner[rows] == rules.job)
-    room = np.where(nodes.eligible[rows] & mine, record.queued, 0)
+    room = np.where(nodes.eligible[rows] & mine, most, 0)
     for column, need in enumerate(record.vector.tolist()):
         if need:
             room = np.minimum(room, (nodes.capacity[rows, column] - nodes.reserved[rows, column]) // need)

@@ -22,6 +22,7 @@ from shunter.engine.records import Job, runs_of
 from shunter.engine.recovery import load, make_excerpt
 from shunter.engine.reports import lose
 from shunter.engine.round import Round, Timers
+from shunter.engine.services import keep_up
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state import LastRun, State
 from shunter.engine.submits import Submitted, on_submit
@@ -109,6 +110,7 @@ class DryRun:
         """Carry out any command of the engine; what it refuses is raised."""
         round = self._new_round()
         answer = command(round)
+        keep_up(round)
         self._read_off(round)
         return answer
 

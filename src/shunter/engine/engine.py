@@ -20,22 +20,27 @@ from shunter.engine.brain import Brain
 from shunter.engine.dead_letters import on_dead_purge, on_replay
 from shunter.engine.deadlines import on_job_timer
 from shunter.engine.dependencies import Past, runs_asked_for
+from shunter.engine.drains import on_drain, on_undrain
 from shunter.engine.endings import end_jobs
 from shunter.engine.feed import Feed, Published
 from shunter.engine.holds import on_hold
 from shunter.engine.live_settings import on_set
-from shunter.engine.nodes import on_hello, on_label, on_node_event
+from shunter.engine.moves import on_move
+from shunter.engine.nodes import on_attribute, on_hello, on_label, on_node_event
 from shunter.engine.placing import place, recall_stuck, shrink
+from shunter.engine.quarantine import on_cordon, on_release
 from shunter.engine.queueing import QueuePatch, on_queue_drop, on_queue_patch, on_queue_purge
 from shunter.engine.recovery import make_snapshot, recover
 from shunter.engine.repeats import on_repeat
 from shunter.engine.reports import on_inventory, on_report
 from shunter.engine.round import JOB_TIMERS, Round, TimerKind, Timers
+from shunter.engine.services import keep_up, on_alarm
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state import NO_RUN, State
 from shunter.engine.stops import on_queue_timeout, on_stop
 from shunter.engine.submits import Submitted, on_submit
 from shunter.engine.templates import Dispatch, on_dispatch, on_drop_template, on_pause, on_template_due
+from shunter.engine.updates import on_restart, on_rollback, on_scale, on_update_asked
 from shunter.log import Log
 from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailable
 from shunter.model.jobs import JobSpec
@@ -48,6 +53,7 @@ from shunter.ports.workers import Workers
 
 log = Log(__name__)
 T = TypeVar("T")
+Task = tuple[str, int]  # its group's name, and the index that people see
 RELOAD_DELAY_MAX_S = 5.0
 
 
@@ -194,10 +200,40 @@ class Engine:
         await self._ask(partial(on_dead_purge, numbers=numbers, user=user))
 
     async def stop_tasks(
-        self, job_id: int, task: tuple[str, int] | None, now: bool, reason: str = "stopped by a user"
+        self, job_id: int, task: Task | None, now: bool, reason: str = "stopped by a user", signal: int = 0
     ) -> None:
-        """Of a task, its group's name and the index that people see."""
-        await self._ask(partial(on_stop, job_id=job_id, task=task, now=now, reason=reason))
+        await self._ask(partial(on_stop, job_id=job_id, task=task, now=now, reason=reason, signal=signal))
+
+    async def update(self, job_id: int, spec: JobSpec, user: str, node: str | None = None) -> None:
+        await self._ask(partial(on_update_asked, job_id=job_id, spec=spec, user=user, node=node))
+
+    async def scale(self, job_id: int, counts: dict[str, int], user: str) -> None:
+        await self._ask(partial(on_scale, job_id=job_id, counts=counts, user=user))
+
+    async def roll_back(self, job_id: int, user: str) -> None:
+        await self._ask(partial(on_rollback, job_id=job_id, user=user))
+
+    async def restart(self, job_id: int, task: Task | None, user: str) -> None:
+        await self._ask(partial(on_restart, job_id=job_id, task=task, user=user))
+
+    async def move(self, job_id: int, task: Task, node: str, user: str) -> None:
+        await self._ask(partial(on_move, job_id=job_id, task=task, node_name=node, user=user))
+
+    async def drain_node(self, name: str, deadline_s: float | None, user: str) -> None:
+        await self._ask(partial(on_drain, name=name, deadline_s=deadline_s, user=user))
+
+    async def undrain_node(self, name: str) -> None:
+        await self._ask(partial(on_undrain, name=name))
+
+    async def cordon_node(self, name: str, reason: str) -> None:
+        await self._ask(partial(on_cordon, name=name, reason=reason))
+
+    async def release_node(self, name: str, by: str) -> None:
+        """Let a node take work again that was switched off: by cordon or by quarantine."""
+        await self._ask(partial(on_release, name=name, by=by))
+
+    async def attribute_node(self, name: str, attributes: dict[str, str | None]) -> None:
+        await self._ask(partial(on_attribute, name=name, attributes=attributes))
 
     async def label_node(self, name: str, labels: dict[str, str | None]) -> None:
         await self._ask(partial(on_label, name=name, labels=labels))
@@ -269,7 +305,9 @@ class Engine:
             for command in commands:
                 self._decide(round, command, answers)
             self._look_at_time(round)
+            keep_up(round)
             end_jobs(round)  # before placing: what waited for them may be placed at once
+            keep_up(round)
             if self._is_paused:
                 shrink(round)  # lanes that nobody gives up now would stay reserved in the next life
             else:
@@ -308,6 +346,10 @@ class Engine:
                 continue
             if kind in JOB_TIMERS:
                 on_job_timer(round, kind, job_id)
+                continue
+            if kind is TimerKind.LASTING:
+                on_alarm(round, job_id)
+            if kind in (TimerKind.LASTING, TimerKind.DRAIN):  # every round looks at nodes that are drained
                 continue
             group = self.state.group(job_id, number)
             if group is None:

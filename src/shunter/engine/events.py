@@ -36,6 +36,18 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "queue.set": ("api", "a queue has other rules, or was paused or resumed"),
     "queue.deleted": ("api", "a queue has no rules any more"),
     "dead.dropped": ("api", "dead letters were replayed or purged"),
+    "job.updated": ("api", "a service or system job has another spec; what runs is replaced step by step"),
+    "job.scaled": ("api", "the counts of a service were changed"),
+    "job.restarted": ("api", "all instances of a service or system job are replaced by fresh ones"),
+    "job.rolled_back": ("engine", "an update went wrong, or someone asked: the job goes back to an earlier version"),
+    "job.settled": ("engine", "all of a service or system job runs well by its present version"),
+    "job.stalled": ("engine", "an update went wrong and was left where it is"),
+    "tasks.added": ("engine", "a service or system job gets tasks: scaled, updated, moved, drained, or a node joined"),
+    "tasks.healthy": ("worker", "the health checks of a task pass"),
+    "tasks.unhealthy": ("worker", "a health check of a task has failed too often"),
+    "tasks.down": ("api", "one instance of a service was stopped; it stays down until it is restarted"),
+    "tasks.restarting": ("api", "one instance of a service is replaced by a fresh one"),
+    "tasks.moving": ("api", "a task goes to a node of someone's choice next; without a node, where it fits"),
     "tasks.placed": ("planner", "queued tasks were assigned to a node"),
     "tasks.started": ("worker", "a task runs; tasks shorter than a few milliseconds skip this"),
     "tasks.succeeded": ("worker", "tasks exited with 0"),
@@ -53,6 +65,12 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "node.suspect": ("watcher", "a node missed heartbeats"),
     "node.down": ("watcher", "a node was silent for too long, or left; its tasks run elsewhere"),
     "cluster.changed": ("api", "a setting of the whole cluster was changed while it runs"),
+    "node.draining": ("api", "a node is being emptied, and takes no work"),
+    "node.drained": ("engine", "a node that was drained is empty"),
+    "node.cordoned": ("api", "a node was switched off by hand; what runs there goes on"),
+    "node.quarantined": ("engine", "tasks of several jobs failed on a node at once; it takes no work"),
+    "node.released": ("api", "a node that was switched off takes work again"),
+    "node.attributed": ("api", "attributes of a node were set or taken away"),
     "node.labelled": ("api", "labels of a node were set or taken away"),
 }
 
@@ -84,7 +102,17 @@ _NODE_TYPES = {
     NodeEvent.SILENT: "node.suspect",
     NodeEvent.TIMED_OUT: "node.down",
     NodeEvent.LEFT: "node.down",
+    NodeEvent.DRAIN_ASKED: "node.draining",
+    NodeEvent.EMPTIED: "node.drained",
+    NodeEvent.DRAIN_ENDED: "node.ready",
 }
+_UPDATE_TYPES = {
+    "update": "job.updated",
+    "scale": "job.scaled",
+    "restart": "job.restarted",
+    "rollback": "job.rolled_back",
+}
+_SWITCH_TYPES = {"": "node.released", "cordon": "node.cordoned", "quarantine": "node.quarantined"}
 
 
 def render(version: int, at: float, changes: list[c.Change], node_name: Callable[[int], str]) -> list[EventView]:
@@ -214,6 +242,48 @@ def _dead_dropped(change: c.DeadDropped, _: Callable[[int], str]) -> dict[str, A
     return {"type": "dead.dropped", "name": name, "reason": change.reason}
 
 
+def _updated(change: c.JobUpdated, _: Callable[[int], str]) -> dict[str, Any]:
+    return {**_job(_UPDATE_TYPES[change.how], change.ref, "running"), "reason": change.reason}
+
+
+def _settled(change: c.UpdateSettled, _: Callable[[int], str]) -> dict[str, Any]:
+    type_ = "job.settled" if change.is_good else "job.stalled"
+    return {**_job(type_, change.ref, "running"), "reason": change.reason or f"version {change.version}"}
+
+
+def _added(change: c.GroupAdded, node_name: Callable[[int], str]) -> dict[str, Any]:
+    fields = _tasks("tasks.added", change.ref, change.shown[0], change.shown[-1], "waiting")
+    return {**fields, "node": node_name(change.node) if change.node else None, "reason": change.reason or None}
+
+
+def _health(change: c.TaskHealth, _: Callable[[int], str]) -> dict[str, Any]:
+    type_ = "tasks.healthy" if change.is_healthy else "tasks.unhealthy"
+    return {**_tasks(type_, change.ref, change.index, change.index, "running"), "reason": change.detail or None}
+
+
+def _switched_instance(change: c.InstanceSwitched, _: Callable[[int], str]) -> dict[str, Any]:
+    return _tasks("tasks.down" if change.is_down else "tasks.restarting", change.ref, change.index, change.index, "")
+
+
+def _renewed(change: c.InstanceRenewed, _: Callable[[int], str]) -> dict[str, Any]:
+    return _tasks("tasks.restarting", change.ref, change.index, change.index, "")
+
+
+def _bound(change: c.TaskBound, node_name: Callable[[int], str]) -> dict[str, Any]:
+    fields = _tasks("tasks.moving", change.ref, change.index, change.index, "queued")
+    return {**fields, "node": node_name(change.node) if change.node else None, "reason": change.reason}
+
+
+def _node_switched(change: c.NodeSwitched, _: Callable[[int], str]) -> dict[str, Any]:
+    type_ = _SWITCH_TYPES[change.by]
+    return {"type": type_, "name": change.ref, "node": change.ref, "reason": change.reason or None}
+
+
+def _node_attributed(change: c.NodeAttributed, _: Callable[[int], str]) -> dict[str, Any]:
+    said = " ".join(f"{key}={value}" if value else f"{key}-" for key, value in change.attributes.items())
+    return {"type": "node.attributed", "name": change.ref, "node": change.ref, "reason": said}
+
+
 def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str, Any]:
     fields = _job(type_, ref, state)
     offset = int(ref.rpartition("+")[2]) if "+" in ref else 0
@@ -228,7 +298,7 @@ def _job(type_: str, ref: str, state: str | None) -> dict[str, Any]:
     namespace, _, named_run = ref.partition("/")
     name, _, run = named_run.rpartition("@")
     group = run.partition("+")[0].partition("#")[2]
-    fields = {"type": type_, "name": name, "namespace": namespace, "job": name, "state": state}
+    fields = {"type": type_, "name": name, "namespace": namespace, "job": name, "state": state or None}
     return {**fields, "group": group} if group else fields
 
 
@@ -255,5 +325,14 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.NodeJoined: _node_joined,
     c.NodeMoved: _node_moved,
     c.NodeLabelled: _node_labelled,
+    c.NodeSwitched: _node_switched,
+    c.NodeAttributed: _node_attributed,
+    c.JobUpdated: _updated,
+    c.UpdateSettled: _settled,
+    c.GroupAdded: _added,
+    c.TaskHealth: _health,
+    c.InstanceSwitched: _switched_instance,
+    c.InstanceRenewed: _renewed,
+    c.TaskBound: _bound,
     c.ClusterSet: _cluster_set,
 }

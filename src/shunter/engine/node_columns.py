@@ -23,6 +23,7 @@ class NodeColumns:
     def __init__(self) -> None:
         self.records: dict[int, NodeRecord] = {}
         self.by_name: dict[str, NodeRecord] = {}
+        self.draining: set[int] = set()
         self._kinds: dict[tuple[object, ...], int] = {}
         rows, width = ROWS_MIN, len(STANDARD)
         self.view = Nodes(
@@ -101,6 +102,10 @@ class NodeColumns:
         """A node takes work when it is ready, not switched off, and its inventory has been taken in."""
         eligible = node.state is NodeState.READY and node.is_synced and not node.switched_by
         self.view.eligible[node.id] = eligible
+        if node.state is NodeState.DRAINING:
+            self.draining.add(node.id)
+        else:
+            self.draining.discard(node.id)
         if eligible:
             self.view.ineligible_because.pop(node.id, None)
         elif node.state is NodeState.READY and node.switched_by:

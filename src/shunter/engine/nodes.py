@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from shunter.engine import changes as c
+from shunter.engine.drains import find_node, hear
 from shunter.engine.records import NodeRecord
 from shunter.engine.reports import lose_node
 from shunter.engine.round import Round
-from shunter.model.errors import NotFound
 from shunter.model.jobs import PORT_PREFIX
 from shunter.model.lifecycles import NODE, NodeEvent
 from shunter.model.messages import PROTOCOL_VERSION, Hello, Refused, Welcome
@@ -44,6 +44,9 @@ def on_node_event(round: Round, node: int, event: NodeEvent, reason: str) -> Non
     record = round.state.nodes.records.get(node)
     if record is None or not NODE.allows(record.state, event):
         return
+    if event is NodeEvent.HEARD:
+        hear(round, record, reason)
+        return
     round.record(c.NodeMoved(node, event, reason, round.now_ms, record.name))
     if event in (NodeEvent.TIMED_OUT, NodeEvent.LEFT):
         record.is_synced = False
@@ -54,11 +57,16 @@ def on_node_event(round: Round, node: int, event: NodeEvent, reason: str) -> Non
 
 
 def on_label(round: Round, name: str, labels: dict[str, str | None]) -> None:
-    record = round.state.nodes.by_name.get(name)
-    if record is None:
-        raise NotFound(f"there is no node {name!r}")
+    record = find_node(round, name)
     changed = {key: value or "" for key, value in labels.items()}
     round.record(c.NodeLabelled(record.id, changed, round.now_ms, record.name))
+    _choose_anew(round, record.id)
+
+
+def on_attribute(round: Round, name: str, attributes: dict[str, str | None]) -> None:
+    record = find_node(round, name)
+    changed = {key: value or "" for key, value in attributes.items()}
+    round.record(c.NodeAttributed(record.id, changed, round.now_ms, record.name))
     _choose_anew(round, record.id)
 
 

@@ -10,30 +10,45 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.cluster_view import build_view
-from shunter.engine.decisions import apply_placement, carry_out
+from shunter.engine.decisions import apply_placement, carry_out, lanes_max
+from shunter.engine.moves import place_bound
 from shunter.engine.refilling import refill
 from shunter.engine.round import Round
 from shunter.planning.view import Placement, Policy
+
+PINNED_MAX = 1_000  # classes of one node each that are tried in one round
 
 
 def place(round: Round, policy: Policy) -> None:
     refill(round)
     shrink(round)
     _place_pinned(round)
+    if round.state.moves.bound:
+        place_bound(round)
     view = build_view(round.state)
     if not view.queued:
         return
     decision = policy.decide(view, round.now_ms / 1000, round.settings.round_placements_max)
     carry_out(round, decision)
-    round.is_partial = decision.is_partial
+    round.is_partial |= decision.is_partial
 
 
 def _place_pinned(round: Round) -> None:
-    """Tasks that belong on one node need no policy: they go there when they fit."""
-    for record in list(round.state.classes.values()):
-        node = record.key.node
-        if node and record.queued:
-            apply_placement(round, Placement(record.id, np.array([node]), np.array([record.queued])))
+    """Tasks that belong on one node need no policy: they go there when they fit. Those that did not are tried again
+    when their node has changed."""
+    pinned, nodes = round.state.pinned, round.state.nodes.view
+    tries = 0
+    for record, tried_at in list(pinned.values()):
+        if not record.queued or record.id not in round.state.classes:
+            del pinned[record.id]
+        elif nodes.changed[record.key.node] != tried_at:
+            if tries == PINNED_MAX:
+                round.is_partial = True
+                return
+            tries += 1
+            apply_placement(round, Placement(record.id, np.array([record.key.node]), np.array([record.queued])))
+            if lanes_max(round, record):  # else it is not the node that it waits for
+                pinned[record.id] = record, int(nodes.changed[record.key.node])
 
 
 def recall_stuck(round: Round) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -131,7 +133,8 @@ class Job:
         groups = self.groups
         if number < len(groups) and groups[number].number == number:
             return groups[number]
-        return next((group for group in groups if group.number == number), None)
+        place = bisect_left(groups, number, key=attrgetter("number"))  # they are only ever added at the end
+        return groups[place] if place < len(groups) and groups[place].number == number else None
 
     def counts(self) -> list[int]:
         if len(self.groups) == 1:
@@ -241,10 +244,12 @@ class NodeRecord:
     moved_ms: int = 0
     switched_by: str = ""  # "" takes work; cordon or quarantine: switched off, by hand or by the engine
     switched_because: str = ""
+    is_drain_asked: bool = False  # outlives being down
     drain_deadline_ms: int = 0
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by class id
     # Not part of the committed state:
     is_synced: bool = False  # its inventory has been taken in since it connected
+    failures: list[tuple[int, int]] | None = None  # (at_ms, job) since a task last succeeded there
     heard_ms: int = 0
     stats: MachineStats | None = None
 

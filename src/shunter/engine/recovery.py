@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,6 +71,7 @@ class _NodeDump(msgspec.Struct, array_like=True):
     switched_by: str
     switched_because: str
     drain_deadline_ms: int
+    is_drain_asked: bool
 
 
 class _Dump(msgspec.Struct, array_like=True):
@@ -179,7 +181,7 @@ def load(snapshot: Snapshot) -> State:
 
 def fingerprint(state: State) -> dict[str, Any]:
     """All of the committed state in a form that can be compared, whatever way it came about."""
-    table = state.table
+    table, delayed = state.table, _delayed(state)
     return {
         "version": state.version,
         "next_job": state.next_job,
@@ -191,13 +193,14 @@ def fingerprint(state: State) -> dict[str, Any]:
             for lanes in record.lanes.values()
         ),
         "classes": sorted(
-            (record.id, record.queued + _delayed(record.id, state), record.members) for record in state.classes.values()
+            (record.id, record.queued + delayed[record.id], record.members) for record in state.classes.values()
         ),
         "nodes": {
             node.name: (
                 node.id, node.boot, node.datacenter, node.labels, node.attributes, node.state.word, node.reason,
                 state.nodes.view.capacity[node.id].tolist(), state.nodes.view.reserved[node.id].tolist(),
-                int(state.nodes.tasks[node.id]),
+                int(state.nodes.tasks[node.id]), node.switched_by, node.switched_because, node.is_drain_asked,
+                node.drain_deadline_ms,
             )
             for node in state.nodes.records.values()
         },
@@ -209,11 +212,13 @@ def fingerprint(state: State) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _delayed(class_id: int, state: State) -> int:
-    """Queued tasks of a class that wait out their back-off: whether one is due is a matter of time, not of state."""
-    return sum(
-        len(group.delayed or ()) for group in state.groups if group is not None and group.task_class.id == class_id
-    )
+def _delayed(state: State) -> Counter[int]:
+    """Queued tasks by class that wait out their back-off: whether one is due is a matter of time, not of state."""
+    delayed: Counter[int] = Counter()
+    for group in state.groups:
+        if group is not None and group.delayed:
+            delayed[group.task_class.id] += len(group.delayed)
+    return delayed
 
 
 def _describe_job(state: State, job: Job) -> tuple[object, ...]:
@@ -250,7 +255,7 @@ def _dump_node(state: State, node_id: int) -> _NodeDump:
     )  # fmt: skip
     return _NodeDump(
         joined, node.set_labels, node.set_attributes, int(node.state), node.reason, node.moved_ms, node.switched_by,
-        node.switched_because, node.drain_deadline_ms,
+        node.switched_because, node.drain_deadline_ms, node.is_drain_asked,
     )  # fmt: skip
 
 
@@ -260,7 +265,7 @@ def _load_node(state: State, dump: _NodeDump) -> None:
     state.nodes.label(node, dump.set_labels)
     state.nodes.attribute(node, dump.set_attributes)
     node.switched_by, node.switched_because = dump.switched_by, dump.switched_because
-    node.drain_deadline_ms = dump.drain_deadline_ms
+    node.drain_deadline_ms, node.is_drain_asked = dump.drain_deadline_ms, dump.is_drain_asked
     node.state, node.reason, node.moved_ms = NodeState(dump.state), dump.reason, dump.moved_ms
     state.nodes.refresh_eligible(node)
 
@@ -321,6 +326,11 @@ def _timers(state: State) -> Timers:
     timers = Timers()
     for template in state.templates.by_id.values():
         wind(timers, template)
+    for job_id in state.lasting.jobs:
+        timers.add_job(0, TimerKind.LASTING, job_id)  # what is due is worked out in the first round
+    for node in state.nodes.records.values():
+        if node.drain_deadline_ms:
+            timers.add_job(node.drain_deadline_ms, TimerKind.DRAIN, node.id)
     for job in state.jobs.values():
         set_job_timers(timers, state, job)
         for group in job.groups:

@@ -12,10 +12,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
+from shunter.engine.drains import hear
+from shunter.engine.quarantine import note_failure, note_success
 from shunter.engine.records import Group, runs_of
 from shunter.engine.retries import action_of, back_off_s, restarts_so_far
 from shunter.engine.round import Round, TimerKind
-from shunter.model.lifecycles import NodeEvent, NodeState, TaskEvent, TaskState
+from shunter.model.lifecycles import NodeState, TaskEvent, TaskState
 from shunter.model.messages import Ended, Health, Held, Inventory, Lost, Report, Returned, Started, StopRange
 
 _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
@@ -53,6 +55,7 @@ def on_ended(round: Round, node: int, ended: Ended) -> None:
     last = ended.first + len(ended.ended_ms) - 1
     restart = group.spec.restart
     is_plain = not ended.exits and not ended.how and restart.policy in ("never", "on-failure") and not restart.on_exit
+    is_plain = is_plain and not group.job.is_lasting
     if is_plain and _believed(round, group, node, ended.first, last, ended.attempt):
         _finish(round, group, ended.first, last, ended, 0)
     else:
@@ -151,7 +154,7 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
     record = round.state.nodes.records[node]
     record.is_synced = True
     if record.state in (NodeState.DOWN, NodeState.SUSPECT):
-        round.record(c.NodeMoved(node, NodeEvent.HEARD, "", round.now_ms, record.name))
+        hear(round, record)
     round.state.nodes.refresh_eligible(record)
 
 
@@ -223,7 +226,9 @@ def _finish(round: Round, group: Group, first: int, last: int, ended: Ended, off
         group.job.id, group.number, first, last, c.pack_times(started),
         c.pack_times(ended.ended_ms[offset : offset + count]), log, group.ref,
     )  # fmt: skip
-    round.hungry[group.task_class.id, int(round.state.table.node[group.base + first])] = None
+    node = int(round.state.table.node[group.base + first])
+    round.hungry[group.task_class.id, node] = None
+    note_success(round, node)
     round.record(change)
     round.maybe_over[group.job.id] = None
 
@@ -239,7 +244,8 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
     if action == "succeed":
         event, has_failed = TaskEvent.FINISHED, exit_code != 0
     elif is_stopping:
-        event = _after_stop(round, group, index) if has_failed else TaskEvent.FINISHED
+        is_told = has_failed or group.job.is_lasting  # a service may make 0 of being told to end
+        event = _after_stop(round, group, index) if is_told else TaskEvent.FINISHED
     elif (delay_s := _delay_s(round, group, index, ended, offset, action, has_failed)) is not None:
         event = TaskEvent.RETRIED
     else:
@@ -253,6 +259,8 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
         ended.segment << 32 | (ended.record + offset), not_before_ms, _reason(ended, exit_code), group.ref,
     )  # fmt: skip
     round.hungry[group.task_class.id, int(table.node[row])] = None
+    if has_failed and not is_stopping:
+        note_failure(round, int(table.node[row]), group.job.id)
     round.record(change)
     if event is TaskEvent.RETRIED:
         round.timers.add(not_before_ms, TimerKind.BACK_OFF, group, index)

@@ -10,11 +10,12 @@ from enum import IntEnum
 from random import Random
 from typing import Any
 
+from shunter.engine import changes as c
 from shunter.engine.changes import Change
 from shunter.engine.records import Group
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state import State
-from shunter.model.jobs import TaskSpec, array_values
+from shunter.model.jobs import BATCH, EVERYWHERE, TaskSpec, array_values
 from shunter.model.messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
 from shunter.ports.store import FinishedJob
 
@@ -26,6 +27,8 @@ class TimerKind(IntEnum):
     JOB_TIMEOUT = 4
     JOB_DEADLINE = 5
     TEMPLATE = 6  # of a template, by its id
+    LASTING = 8  # a job that is kept up
+    DRAIN = 9  # of a node, in place of a job
 
 
 JOB_TIMERS = (TimerKind.JOB_START, TimerKind.JOB_TIMEOUT, TimerKind.JOB_DEADLINE)
@@ -41,6 +44,7 @@ class Timers:
         heapq.heappush(self.heap, (at_ms, int(kind), group.job.id, group.number, index))
 
     def add_job(self, at_ms: int, kind: TimerKind, job_id: int) -> None:
+        """Of a whole job: group and index say nothing."""
         heapq.heappush(self.heap, (at_ms, int(kind), job_id, 0, 0))
 
     def due(self, now_ms: int) -> Iterator[tuple[TimerKind, int, int, int]]:
@@ -51,6 +55,10 @@ class Timers:
     @property
     def next_ms(self) -> int | None:
         return self.heap[0][0] if self.heap else None
+
+
+_OF_TASKS = frozenset({c.TaskStarted, c.TasksFinished, c.TaskEnded, c.TasksLost, c.TasksMoved, c.TaskHealth})
+_OF_NODES = frozenset({c.NodeJoined, c.NodeMoved, c.NodeLabelled, c.NodeAttributed, c.NodeSwitched})
 
 
 @dataclass(slots=True)
@@ -65,6 +73,8 @@ class Round:
     finished: list[FinishedJob] = field(default_factory=list)
     summaries: dict[int, Any] = field(default_factory=dict)  # endings.Summary by job id, for whoever watches the job
     maybe_over: dict[int, None] = field(default_factory=dict)  # job ids, in order
+    stirred: dict[tuple[int, int], None] = field(default_factory=dict)  # (job id, node or 0) of jobs to be kept up
+    stirred_nodes: dict[int, None] = field(default_factory=dict)
     hungry: dict[tuple[int, int], None] = field(default_factory=dict)  # (class id, node) of lanes that lost work
     orders: dict[int, list[Order]] = field(default_factory=dict)  # by node, like the three below
     specs: dict[int, dict[int, TaskSpec]] = field(default_factory=dict)
@@ -77,6 +87,21 @@ class Round:
     def record(self, change: Change) -> None:
         self.state.apply(change)
         self.changes.append(change)
+        kind = type(change)
+        if kind in _OF_TASKS:
+            self._stir(change)
+        elif kind is c.EdgeSettled:
+            self.stirred[change.job, 0] = None  # type: ignore[union-attr]
+        elif kind in _OF_NODES:
+            self.stirred_nodes[change.node] = None  # type: ignore[union-attr]
+
+    def _stir(self, change: Any) -> None:
+        """What happens to a job that is kept up is looked at before the round ends: by `engine.services`."""
+        job = self.state.jobs[change.job]
+        if job.type == BATCH:
+            return
+        group = job.group(change.group) if job.type in EVERYWHERE else None
+        self.stirred[job.id, group.node if group is not None else 0] = None
 
     def order(self, group: Group, first: int, last: int, attempt: int, node: int) -> None:
         """Say to the node's worker, once committed, that it shall run these tasks."""

@@ -20,6 +20,9 @@ class EngineSettings:
     keys_max: int = 100_000
     keys_age_s: float = 86_400.0
     lost_max: int = LOST_MAX
+    quarantine_jobs: int = 3  # so many that fail on a node while none succeeds there switch it off; 0: never
+    quarantine_window_s: float = 60.0
+    quarantine_share_max: float = 0.5  # of the nodes that are up
     order_ms: int = 100  # work that an order should hold
     depth_max: int = 1_024  # tasks outstanding per lane
     recall_after_ms: int = 250  # an order that makes no progress for so long is recalled

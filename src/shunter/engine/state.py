@@ -15,20 +15,22 @@ import msgspec
 import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine import task_changes
+from shunter.engine import lasting_changes, task_changes
 from shunter.engine.books.book import Book
 from shunter.engine.books.cluster import ClusterBook
 from shunter.engine.books.dead import DeadBook
 from shunter.engine.books.durations import DurationBook
 from shunter.engine.books.edges import EdgeBook
 from shunter.engine.books.flags import FlagBook
+from shunter.engine.books.lasting import LastingBook
+from shunter.engine.books.moves import MoveBook
 from shunter.engine.books.queues import QueueBook
 from shunter.engine.books.templates import TemplateBook
 from shunter.engine.node_columns import NodeColumns
 from shunter.engine.queues import make_ready, unqueue
 from shunter.engine.records import STATES, Blueprint, ClassKey, ClassRecord, Group, Job, Lanes, runs_of
 from shunter.engine.table import TaskTable
-from shunter.model.jobs import EVERYWHERE, LICENCE_PREFIX, PLAIN, GroupSpec, JobOptions
+from shunter.model.jobs import BATCH, EVERYWHERE, LICENCE_PREFIX, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, NODE, JobEvent, JobState, NodeEvent, TaskState
 from shunter.planning.view import IntArray, Rules, TaskClass
 from shunter.planning.waiting import Waiting
@@ -72,6 +74,10 @@ class State:
         self.flags = FlagBook()
         self.templates = TemplateBook()
         self.dead = DeadBook()
+        self.lasting = LastingBook()
+        self.moves = MoveBook()
+        # Classes of one node with something ready, and what `changed` said of the node when they were tried last:
+        self.pinned: dict[int, tuple[ClassRecord, int]] = {}
         self.books: dict[str, Book] = {
             "cluster": self.cluster,
             "queues": self.queues,
@@ -80,6 +86,8 @@ class State:
             "flags": self.flags,
             "templates": self.templates,
             "dead": self.dead,
+            "lasting": self.lasting,
+            "moves": self.moves,
         }
         self._blueprints: dict[bytes, Blueprint] = {}
         self._next_blueprint = 1
@@ -87,6 +95,7 @@ class State:
         self._free_slots: list[int] = []
         self._appliers: dict[type, Callable[[Any], None]] = {
             **{kind: partial(applier, self) for kind, applier in task_changes.APPLIERS.items()},
+            **{kind: partial(applier, self) for kind, applier in lasting_changes.APPLIERS.items()},
             **{kind: applier for book in self.books.values() for kind, applier in book.appliers().items()},
             c.QueueSet: self._queue_set,
             c.QueueDropped: self._queue_set,
@@ -96,6 +105,7 @@ class State:
             c.JobHeld: self._job_held,
             c.GroupAdded: self._group_added,
             c.GroupDropped: self._group_dropped,
+            c.GroupFreed: self._group_freed,
             c.KeyUsed: self._key_used,
             c.JobStopAsked: self._job_stop_asked,
             c.JobEnded: self._job_ended,
@@ -155,10 +165,13 @@ class State:
         )  # fmt: skip
         if change.type not in EVERYWHERE:
             for part, spec in enumerate(blueprint.groups):
-                self._add_group(job, part, spec.count, is_waiting=change.is_waiting or bool(spec.after))
+                if spec.count:
+                    self._add_group(job, part, spec.count, is_waiting=change.is_waiting or bool(spec.after))
         if change.targets:
             self.edges.begin(job.id, change.targets)
         self.adopt_job(job)
+        if job.type != BATCH:
+            lasting_changes.job_opened(self, job)
 
     def _template_set(self, change: c.TemplateSet) -> None:
         self.templates.set(change)
@@ -167,6 +180,8 @@ class State:
     def adopt_job(self, job: Job) -> None:
         """Make a job known that has all its groups."""
         self.jobs[job.id] = job
+        if job.type in EVERYWHERE:
+            self.lasting.everywhere[job.id] = job
         self.job_counts[job.state] += 1
         if job.repels:
             self.repelling[job.id] = job
@@ -203,6 +218,7 @@ class State:
         job.version, job.priority, job.labels = change.version, change.priority, change.labels
         if job.repels:
             self.repelling[job.id] = job
+        lasting_changes.job_updated(self, job, change)
 
     def _job_held(self, change: c.JobHeld) -> None:
         """What is queued stays queued; while it is held, none of it is ready to be placed."""
@@ -237,6 +253,7 @@ class State:
     def _group_added(self, change: c.GroupAdded) -> None:
         job, shown = self.jobs[change.job], tuple(change.shown)
         self._add_group(job, change.part, len(shown), is_waiting=True, shown=shown, node=change.node)
+        lasting_changes.group_added(self, change)
 
     def _add_group(
         self,
@@ -275,18 +292,38 @@ class State:
         group.task_class.members += 1
         for state, count in enumerate(group.counts):
             self.task_counts[state] += count
+        if group.node and group.job.type in EVERYWHERE:
+            self.lasting.adopt(group)
 
     def _group_dropped(self, change: c.GroupDropped) -> None:
         group = self.known_group(change.job, change.number)
+        lasting_changes.group_dropped(self, group)
         group.job.groups.remove(group)
+        if group.node and group.job.type in EVERYWHERE:
+            self.lasting.drop(group)
         self._drop_group(group)
+
+    def _group_freed(self, change: c.GroupFreed) -> None:
+        """What is queued of it joins the class of those that may run anywhere."""
+        group = self.known_group(change.job, change.number)
+        older = group.task_class
+        self._unready(group)
+        group.node = 0
+        group.task_class = self._class_of(group.job, group.part, 0, group.blueprint)
+        group.in_queue = False
+        group.task_class.members += 1
+        older.members -= 1
+        older.groups = deque(each for each in older.groups if each is not group)
+        self._drop_class_if_unused(older)
+        if not group.job.is_held:
+            self.queue_again(group)
 
     def restore_table(self, rows: int, columns: bytes, blocks: list[tuple[int, int]]) -> None:
         """Take the columns of a snapshot; rows outside of the blocks are free."""
         self.table.restore(rows, columns, blocks)
 
-    def _class_of(self, job: Job, part: int, node: int) -> ClassRecord:
-        spec, options = job.blueprint.groups[part], job.options
+    def _class_of(self, job: Job, part: int, node: int, blueprint: Blueprint | None = None) -> ClassRecord:
+        spec, options = (blueprint or job.blueprint).groups[part], job.options
         key = ClassKey(
             job.namespace, job.user, job.priority, tuple(sorted(spec.needs.items())), spec.datacenters,
             spec.constraints, options.queue, spec.task.runtime, job.deadline_ms if options is not PLAIN else 0,
@@ -328,6 +365,10 @@ class State:
         for group in job.groups:
             self._learn_duration(group)
             self._drop_group(group)
+        if job.type != BATCH:
+            self.lasting.end(job.id)
+        if self.moves.bound:
+            self.moves.forget_job(job.id)
         job.groups = []  # a job and its groups know each other: without the cycle they are freed at once
         self._leave_blueprint(job.blueprint)
 
@@ -386,6 +427,8 @@ class State:
         """Let queued tasks be placed, unless their job is held."""
         if not group.job.is_held:
             make_ready(group, first, last, self.table.attempt[group.base + first : group.base + last + 1])
+            if group.node:
+                self.pinned[group.task_class.id] = group.task_class, -1
 
     def _key_used(self, change: c.KeyUsed) -> None:
         self.keys[change.key] = change.jobs
@@ -426,7 +469,8 @@ class State:
         self.nodes.switch(self.nodes.records[change.node], change.by, change.reason)
 
     def _drain_set(self, change: c.DrainSet) -> None:
-        self.nodes.records[change.node].drain_deadline_ms = change.deadline_ms
+        node = self.nodes.records[change.node]
+        node.is_drain_asked, node.drain_deadline_ms = change.is_asked, change.deadline_ms
 
     def _lanes_set(self, change: c.LanesSet) -> None:
         record = self.classes[change.class_id]

@@ -18,8 +18,9 @@ _WAITING = int(TaskState.WAITING)
 _QUEUED = int(TaskState.QUEUED)
 
 
-def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, reason: str) -> None:
-    """End a job, or one task of it. What has ended already stays as it is; `now` leaves no time for a graceful end."""
+def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, reason: str, signal: int = 0) -> None:
+    """End a job, or one task of it. What has ended already stays as it is; `now` leaves no time for a graceful end, and
+    `signal` says it otherwise than TERM does. One task of a lasting job stays down until it is restarted."""
     job = round.state.jobs.get(job_id)
     if job is None:
         return
@@ -27,10 +28,12 @@ def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, 
         if job.state is not JobState.STOPPING:
             round.record(c.JobStopAsked(job.id, round.now_ms, reason, job.ref))
         for group in job.groups:
-            _stop_range(round, group, 0, group.count - 1, now, reason)
+            stop_range(round, group, 0, group.count - 1, now, reason, signal)
     else:
+        if job.is_lasting:
+            _take_down(round, job, *task)
         group, index = find_task(round.state, job, *task)
-        _stop_range(round, group, index, index, now, reason)
+        stop_range(round, group, index, index, now, reason, signal)
     round.maybe_over[job.id] = None
 
 
@@ -74,7 +77,14 @@ def _index_in(group: Group, shown: int) -> int | None:
     return group.shown.index(shown) if shown in group.shown else None
 
 
-def _stop_range(round: Round, group: Group, first: int, last: int, now: bool, reason: str) -> None:
+def _take_down(round: Round, job: Job, group: str, index: int) -> None:
+    find_task(round.state, job, group, index)
+    if not round.state.lasting.jobs[job.id].is_down(group, index):
+        round.record(c.InstanceSwitched(job.id, group, index, True, round.now_ms, job.ref))
+        round.stirred[job.id, 0] = None
+
+
+def stop_range(round: Round, group: Group, first: int, last: int, now: bool, reason: str, signal: int = 0) -> None:
     table, base = round.state.table, group.base
     states = table.state[base + first : base + last + 1]
     for start, end in runs_of(np.flatnonzero(states == _QUEUED)):
@@ -91,15 +101,15 @@ def _stop_range(round: Round, group: Group, first: int, last: int, now: bool, re
     grace_s = 0.0 if now else group.spec.task.stop_grace_s
     states = table.state[base + first : base + last + 1]
     for start, end in runs_of(np.flatnonzero(states == _STOPPING)):
-        _tell_workers(round, group, first + start, first + end, grace_s)
+        _tell_workers(round, group, first + start, first + end, grace_s, signal)
 
 
-def _tell_workers(round: Round, group: Group, first: int, last: int, grace_s: float) -> None:
+def _tell_workers(round: Round, group: Group, first: int, last: int, grace_s: float, signal: int) -> None:
     """One order to stop per run of tasks on the same node."""
     nodes = round.state.table.node[group.base + first : group.base + last + 1]
     cuts = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
     for start, end in itertools.pairwise(cuts):
-        round.stop(group, first + start, first + end - 1, int(nodes[start]), grace_s)
+        round.stop(group, first + start, first + end - 1, int(nodes[start]), grace_s, signal)
 
 
 def _move(round: Round, group: Group, first: int, last: int, event: TaskEvent, reason: str) -> None:

@@ -16,8 +16,9 @@ from shunter.engine.dependencies import NO_PAST, Past, find_target, order_by_edg
 from shunter.engine.queueing import refuse_full_queues
 from shunter.engine.records import Job
 from shunter.engine.round import Round, TimerKind, Timers
+from shunter.engine.updates import on_update, refuse_update
 from shunter.model.errors import Busy, Conflict, Invalid, Problem
-from shunter.model.jobs import PLAIN, After, JobOptions, JobSpec
+from shunter.model.jobs import BATCH, PLAIN, After, JobOptions, JobSpec
 from shunter.model.lifecycles import JobState
 
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words; nothing that looks like something else
@@ -26,14 +27,15 @@ SUFFIX_LENGTH = 5
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """What became of one job of a submit. Not created: an unfinished run with the same spec, or the key's job. A run of
-    0 means that it was kept as a template."""
+    """What became of one job of a submit. Not created: an unfinished run with the same spec, or the key's job; or, if
+    updated, a lasting job that has another spec now. A run of 0 means that it was kept as a template."""
 
     job_id: int
     created: bool
     namespace: str = ""
     name: str = ""
     run: int = 0
+    updated: bool = False
 
 
 def on_submit(round: Round, specs: list[JobSpec], user: str, key: str | None, past: Past = NO_PAST) -> list[Submitted]:
@@ -65,7 +67,10 @@ def _submit_one(round: Round, spec: JobSpec, user: str, past: Past) -> Submitted
         return _keep(round, spec, user)
     unfinished = state.find_job(spec.namespace, spec.name) if spec.name else None
     if unfinished is not None:
-        return Submitted(unfinished.id, False, unfinished.namespace, unfinished.name, unfinished.run)
+        is_other = unfinished.is_lasting and not _is_same(round, unfinished, spec)
+        if is_other:
+            on_update(round, unfinished, spec, user)
+        return Submitted(unfinished.id, False, unfinished.namespace, unfinished.name, unfinished.run, is_other)
     return start_run(round, spec, user, past)
 
 
@@ -88,6 +93,8 @@ def start_run(round: Round, spec: JobSpec, user: str, past: Past = NO_PAST, behi
         set_job_timers(round.timers, state, state.jobs[job_id])
     if targets:
         settle_past(round, state.jobs[job_id], targets)
+    if spec.type != BATCH:
+        round.stirred[job_id, 0] = None
     for group in state.jobs[job_id].groups:
         if group.spec.queue_timeout_s:
             due_ms = round.now_ms + int(group.spec.queue_timeout_s * 1000)
@@ -167,6 +174,9 @@ def _refuse_other_specs(round: Round, specs: list[JobSpec]) -> None:
             )  # fmt: skip
         job = round.state.find_job(spec.namespace, spec.name)
         if job is not None and not _is_same(round, job, spec):
+            if job.is_lasting:
+                refuse_update(job, spec)
+                continue
             raise _name_taken(
                 spec, f"is an unfinished job with another spec (run {job.run}, {job.state.word})",
                 f"wait for it, stop it with `shunter stop {job.name}`, or choose another name",

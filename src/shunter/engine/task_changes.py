@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shunter.engine.state import State
 
 HISTORY_MAX = 1_000  # earlier attempts that a group remembers
+BOUND_MS = 2**62  # the back-off of a task that waits for its node, which no time ends
 _NO_MOVE = 255
 _QUEUED = int(TaskState.QUEUED)
 _ENDS = (TaskEvent.STOPPED, TaskEvent.CANCELLED, TaskEvent.GAVE_UP)
@@ -50,6 +51,8 @@ def tasks_placed(state: State, change: c.TasksPlaced) -> None:
     if group.avoiding:
         for index in range(change.first, change.last + 1):
             group.avoiding.pop(index, None)
+    if state.moves.bound:
+        state.moves.bound.pop((change.job, change.group, change.first), None)  # such a task is placed alone
     lanes.outstanding += count
     state.nodes.tasks[change.node] += count
     state.nodes.touch(change.node)
@@ -155,6 +158,20 @@ def tasks_moved(state: State, change: c.TasksMoved) -> None:
     _move(state, group, first, last, event)
 
 
+def task_bound(state: State, change: c.TaskBound) -> None:
+    """While it waits to be placed there, a bound task is queued but not ready: no policy places it."""
+    group = state.known_group(change.job, change.group)
+    task, index = (change.job, change.group, change.index), change.index
+    is_queued = state.table.state[group.base + index] == _QUEUED
+    if change.node:
+        state.moves.bound[task] = change.node
+        if is_queued:
+            unqueue(group, index, index)
+            _requeue(state, group, index, index, 0)
+    elif state.moves.bound.pop(task, None) and is_queued:
+        _requeue(state, group, index, index, 0)
+
+
 def task_health(state: State, change: c.TaskHealth) -> None:
     group = state.known_group(change.job, change.group)
     group.health = group.health or {}
@@ -169,6 +186,7 @@ APPLIERS: dict[type, Callable[[Any, Any], None]] = {
     c.TasksLost: tasks_lost,
     c.TasksMoved: tasks_moved,
     c.TaskHealth: task_health,
+    c.TaskBound: task_bound,
 }
 
 
@@ -194,6 +212,8 @@ def _move(state: State, group: Group, first: int, last: int, event: TaskEvent, n
 
 
 def _requeue(state: State, group: Group, first: int, last: int, not_before_ms: int) -> None:
+    if state.moves.bound and (group.job.id, group.number, first) in state.moves.bound:
+        not_before_ms = BOUND_MS
     if not_before_ms:
         group.delayed = group.delayed or {}
         group.delayed[first] = not_before_ms

@@ -92,6 +92,7 @@ def _draw_settings(chance: random.Random) -> EngineSettings:
         depth_max=chance.choice((1, 4, 1_024)),
         snapshot_rounds=chance.choice((5, 40, 20_000)),
         housekeeping_s=20.0,
+        quarantine_jobs=0,  # failures are drawn without regard to nodes, and nobody is there to release one
         keys_max=chance.choice((2, 100_000)),
         retention=chance.choice((short, Retention())),
     )

@@ -9,7 +9,6 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.round import Round
 from shunter.model.jobs import Affinity, JobOptions, Restart
-from shunter.model.lifecycles import TaskEvent
 from shunter.model.messages import Ended, Returned
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Preemption
@@ -214,31 +213,6 @@ def test_a_held_job_keeps_what_it_has_and_goes_on_when_released() -> None:
         assert stage.counts(job.job_id) == {"queued": 2, "succeeded": 1}
         await tell(stage, lambda round: round.record(c.JobHeld(job.job_id, False, round.now_ms, "default/held@1")))
         assert len(stage.orders()) == 1
-
-    play(scene)
-
-
-def test_a_piece_is_added_unblocked_run_on_its_node_and_dropped() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join("n1", cpu=4)
-        second = await stage.join("n2", cpu=4)
-        [job] = await stage.submit(spec("web", 2, type="service"))
-        stage.orders()
-
-        def add(round: Round) -> None:
-            ref = "default/web@1"
-            round.record(c.GroupAdded(job.job_id, 1, 0, [1], second, ref))
-            moved = c.TasksMoved(job.job_id, 1, 0, 0, TaskEvent.UNBLOCKED, round.now_ms, "", ref)
-            round.record(moved)
-
-        await tell(stage, add)
-        [(node, order)] = stage.orders()
-        assert (node, order.group, order.shown) == (second, 1, [1])
-        await stage.end(node, order)
-        assert stage.counts(job.job_id) == {"assigned": 2, "succeeded": 1}
-        await tell(stage, lambda round: round.record(c.GroupDropped(job.job_id, 1, "default/web@1")))
-        assert stage.counts(job.job_id) == {"assigned": 2}
-        assert "tasks.unblocked" in [event.type for event in await stage.events()]
 
     play(scene)
 

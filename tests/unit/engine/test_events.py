@@ -16,7 +16,7 @@ SEEN: set[str] = set()
 ELSEWHERE = {  # what the story below does not tell, and the test that does
     "tasks.preempted": "test_decisions.py",
     "tasks.requeued": "test_decisions.py",
-    "tasks.unblocked": "test_decisions.py",
+    "tasks.unblocked": "test_services.py",
     "job.held": "test_whole_jobs.py",
     "job.released": "test_whole_jobs.py",
     "job.unblocked": "test_dependencies.py",
@@ -31,6 +31,24 @@ ELSEWHERE = {  # what the story below does not tell, and the test that does
     "queue.set": "test_queueing.py",
     "queue.deleted": "test_queueing.py",
     "dead.dropped": "test_dead_letters.py",
+    "tasks.added": "test_services.py",
+    "tasks.down": "test_services.py",
+    "tasks.restarting": "test_updates.py",
+    "tasks.healthy": "test_updates.py",
+    "tasks.unhealthy": "test_updates.py",
+    "tasks.moving": "test_moves.py",
+    "job.updated": "test_updates.py",
+    "job.scaled": "test_services.py",
+    "job.restarted": "test_updates.py",
+    "job.rolled_back": "test_updates.py",
+    "job.settled": "test_updates.py",
+    "job.stalled": "test_updates.py",
+    "node.draining": "test_drains.py",
+    "node.drained": "test_drains.py",
+    "node.cordoned": "test_quarantine.py",
+    "node.quarantined": "test_quarantine.py",
+    "node.released": "test_quarantine.py",
+    "node.attributed": "test_everywhere.py",
 }
 
 

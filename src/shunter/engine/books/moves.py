@@ -1,0 +1,27 @@
+"""Tasks that were asked to move: each goes to its node next, and nowhere else. Written by `engine.task_changes`, served
+by `engine.moves`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Task = tuple[int, int, int]  # job, group, index
+
+
+class MoveBook:
+    def __init__(self) -> None:
+        self.bound: dict[Task, int] = {}  # -> node
+
+    def forget_job(self, job_id: int) -> None:
+        for task in [task for task in self.bound if task[0] == job_id]:
+            del self.bound[task]
+
+    def appliers(self) -> Mapping[type, Callable[[Any], None]]:
+        return {}  # its change needs the task table: see `engine.task_changes`
+
+    def dump(self) -> list[list[int]]:
+        return [[*task, node] for task, node in sorted(self.bound.items())]
+
+    def load(self, dump: list[list[int]]) -> None:
+        self.bound = {(job, group, index): node for job, group, index, node in dump}

@@ -1,0 +1,81 @@
+"""Jobs with one task on each matching node: which nodes those are, also of nodes that join later. A node matches by all
+filters of the planner but resources; its task waits there until it fits. Task i runs on node i + 1, counted as nodes
+joined. Called by `engine.services`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shunter.engine.keeping import Wanted
+from shunter.engine.records import Group, Job, NodeRecord
+from shunter.engine.round import Round
+from shunter.engine.state import State
+from shunter.model.jobs import SYSTEM, GroupSpec
+from shunter.model.lifecycles import NodeState, TaskState
+from shunter.planning.candidates import FILTERS, feasible
+from shunter.planning.ledger import Ledger
+from shunter.planning.view import BoolArray, IntArray, TaskClass
+
+_OF_THE_MOMENT = ("eligible", "resources")
+_LASTING_FILTERS = tuple(each for each in FILTERS if each.name not in _OF_THE_MOMENT)
+
+
+def stir_nodes(round: Round) -> None:
+    """Whatever changed about a node may concern every job that runs everywhere."""
+    nodes, round.stirred_nodes = round.stirred_nodes, {}
+    book = round.state.lasting
+    if not nodes or not book.everywhere:
+        return
+    _ledger(round.state).sync(round.state.nodes.view)
+    for node in nodes:
+        for job_id in book.everywhere:
+            round.stirred[job_id, node] = None
+
+
+def pieces_on(state: State, job: Job, node: int) -> list[Group]:
+    homes = state.lasting.homes.get(job.id, {})
+    return [piece for spec in job.blueprint.groups for piece in homes.get((spec.name, node), ())]
+
+
+def wanted_on(round: Round, job: Job, spec: GroupSpec, node: int) -> Wanted:
+    """All matching nodes, or just this one if it is. A node that is silent, cordoned or has not reported yet keeps what
+    it has; one that is down has lost it, and gets another when it is back."""
+    records = round.state.nodes.records
+    if not records:
+        return Wanted(())
+    rows = np.array([node] if node else list(records), np.int64)
+    matches = _matches(round.state, job, spec, rows)
+    kept = [row for row in rows[matches].tolist() if _may_stay(round.state, job, records[row])]
+    startable = {row - 1 for row in kept if records[row].state is NodeState.READY and not records[row].switched_by}
+    return Wanted([row - 1 for row in kept], startable)
+
+
+def system_tasks_on(state: State, node: int) -> int:
+    """Tasks of system jobs that are on a node now: a drain stops them last."""
+    return sum(
+        sum(piece.counts[TaskState.ASSIGNED : TaskState.SUCCEEDED])
+        for job in state.lasting.everywhere.values()
+        if job.type == SYSTEM
+        for piece in pieces_on(state, job, node)
+    )
+
+
+def _may_stay(state: State, job: Job, node: NodeRecord) -> bool:
+    if node.state is NodeState.DRAINING:
+        return job.type != SYSTEM or int(state.nodes.tasks[node.id]) > system_tasks_on(state, node.id)
+    return node.state in (NodeState.READY, NodeState.SUSPECT)
+
+
+def _matches(state: State, job: Job, spec: GroupSpec, rows: IntArray) -> BoolArray:
+    task_class = TaskClass(
+        0, {}, job.namespace, job.user, job.priority, spec.datacenters, spec.constraints, runtime=spec.task.runtime
+    )
+    return feasible(task_class, _ledger(state), rows, _LASTING_FILTERS)
+
+
+def _ledger(state: State) -> Ledger:
+    book = state.lasting
+    if book.ledger is None:
+        book.ledger = Ledger()
+        book.ledger.sync(state.nodes.view)
+    return book.ledger

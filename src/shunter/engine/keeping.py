@@ -1,0 +1,258 @@
+"""How one group of a lasting job is kept. An instance is replaced by a new piece that shows the same index: the old
+task ends when the new one is healthy, or before it comes where so many may be unavailable. Called by
+`engine.services`."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from shunter.engine import changes as c
+from shunter.engine.books.lasting import STALLED, STARTING, UNDER_WAY, Lasting
+from shunter.engine.dependencies import is_blocked
+from shunter.engine.instances import Instance, Key, Member
+from shunter.engine.records import Job
+from shunter.engine.round import Round
+from shunter.engine.stops import stop_range
+from shunter.engine.updates import Progress
+from shunter.model.jobs import EVERYWHERE, SERVICE, GroupSpec
+from shunter.model.lifecycles import TaskEvent, TaskState
+
+STARTS_MAX = 500  # nodes that a job begins to use in one round
+_QUEUED = int(TaskState.QUEUED)
+_FAILED = int(TaskState.FAILED)
+_ENDED_BY_THEMSELVES = (int(TaskState.SUCCEEDED), _FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The indexes that a group shall have; with `startable`, only some of them may be started now."""
+
+    kept: Sequence[int]
+    startable: Container[int] | None = None
+
+    def may_start(self, index: int) -> bool:
+        return self.startable is None or index in self.startable
+
+
+def end_member(round: Round, member: Member, reason: str) -> None:
+    stop_range(round, member.group, member.index, member.index, now=False, reason=reason)
+
+
+@dataclass(slots=True)
+class Keeping:
+    round: Round
+    job: Job
+    lasting: Lasting
+    part: int
+    wanted: Wanted
+    progress: Progress
+    missing: list[int] = field(default_factory=list)
+    leaving: list[Instance] = field(default_factory=list)  # on nodes that are drained: start elsewhere first
+    stale: list[Instance] = field(default_factory=list)
+    coming: int = 0  # replaced, and not healthy yet
+    available: int = 0
+
+    @property
+    def spec(self) -> GroupSpec:
+        return self.job.blueprint.groups[self.part]
+
+    def keep(self, instances: dict[Key, Instance]) -> None:
+        name = self.spec.name
+        for index in self.wanted.kept:
+            if self.lasting.is_down(name, index):
+                continue
+            instance = instances.get((name, index))
+            if instance is None:
+                self._miss(index)
+            else:
+                self._look_at(instance)
+        self._start_missing()
+        for instance in self.leaving:
+            self._add([instance.index], 0, "its node is drained")
+        self._replace_stale()
+
+    # ---- what is the matter with an instance ----
+
+    def _look_at(self, instance: Instance) -> None:
+        """The newest healthy task of the present spec is kept, and all others end."""
+        now_ms = self.round.now_ms
+        self._look_for_failure(instance.members[-1])
+        alive = [member for member in instance.members if member.is_alive]
+        staying = [member for member in alive if member.is_staying]
+        self.available += instance.is_well(now_ms)
+        if not alive:
+            self._look_at_ended(instance)
+            return
+        good = [member for member in staying if member.is_fresh and not self._is_leaving(member)]
+        if len(alive) > 1 or self.lasting.status in UNDER_WAY or self.lasting.status == STARTING:
+            self._wait_for_health(good)
+        well = [member for member in good if member.is_well(now_ms)]
+        if well:
+            self._keep_one(well[-1], staying)
+            self.progress.is_pending |= len(alive) > 1
+        elif good:
+            self._await(good, staying)
+        elif not staying:
+            self.coming += 1  # the next look finds it ended, and starts its successor
+            self.progress.is_pending = True
+        elif self._is_leaving(staying[-1]):
+            self.leaving.append(instance)
+            self.progress.is_pending = True
+        elif self._may_replace(staying[-1]):
+            self.stale.append(instance)
+            self.progress.is_pending = True
+
+    def _look_at_ended(self, instance: Instance) -> None:
+        """One that gave up, or came to its end, stays so; what was stopped to be replaced is started."""
+        newest = instance.members[-1]
+        has_ended_itself = newest.state in _ENDED_BY_THEMSELVES
+        if has_ended_itself and (newest.is_fresh or not self._may_replace(newest)):
+            self.progress.is_pending |= self.lasting.status == STARTING and newest.state == _FAILED
+            return
+        if self.lasting.node and newest.node == self.lasting.node:  # it was stopped to be replaced just there
+            self._add([instance.index], self.lasting.node, "replaces an older one")
+            self.progress.is_pending = True
+        else:
+            self._miss(instance.index)
+
+    def _look_for_failure(self, newest: Member) -> None:
+        if newest.state != _FAILED or not newest.is_fresh or not self._is_of_update(newest):
+            return
+        reason = (newest.group.reasons or {}).get(newest.index, "it failed")
+        self.progress.fail(f"task {self._name(newest)} failed: {reason}", self.spec.update.rollback)
+
+    def _keep_one(self, keeper: Member, staying: list[Member]) -> None:
+        for member in staying:
+            if member is keeper:
+                continue
+            is_successor = member.is_fresh and member.group.number > keeper.group.number
+            if is_successor and not self._is_late(member):
+                self.coming += 1
+                self._free(member)
+            else:
+                end_member(self.round, member, "it was not healthy in time" if is_successor else "replaced")
+
+    def _await(self, good: list[Member], staying: list[Member]) -> None:
+        """Nothing of the present spec is healthy yet: what is, of an older one, goes on meanwhile."""
+        newest = good[-1]
+        self.coming += 1
+        self.progress.is_pending = True
+        self._free(newest)
+        if self._is_of_update(newest) and self._is_late(newest):
+            limit_s, word = self.spec.update.deadline_s, TaskState(newest.state).word
+            reason = f"task {self._name(newest)} was not healthy within {limit_s:g} s of its start; it is {word}"
+            self.progress.fail(reason, self.spec.update.rollback)
+        for member in staying:
+            is_hopeful = member in good and member.state > _QUEUED  # a move may begin while the first one starts
+            if member is not newest and not is_hopeful and not member.is_well(self.round.now_ms):
+                end_member(self.round, member, "replaced")
+
+    def _free(self, member: Member) -> None:
+        """Where a task was moved to holds for one placement: later ones are free."""
+        group = member.group
+        if not group.node or self.job.type != SERVICE or member.state != _QUEUED:
+            return
+        if self.round.state.table.attempt[group.base + member.index] or self._is_late(member):
+            self.round.record(c.GroupFreed(self.job.id, group.number, group.job.ref))
+
+    def _is_leaving(self, member: Member) -> bool:
+        return self.job.type == SERVICE and member.node in self.round.state.nodes.draining
+
+    def _may_replace(self, member: Member) -> bool:
+        if self.lasting.status == STALLED:
+            return False
+        return not self.lasting.node or member.node == self.lasting.node
+
+    def _is_of_update(self, member: Member) -> bool:
+        return self.lasting.status in UNDER_WAY and member.group.number >= self.lasting.first_piece
+
+    def _wait_for_health(self, members: Iterable[Member]) -> None:
+        for member in members:
+            if member.well_ms > self.round.now_ms:
+                self.progress.look_at(member.well_ms)
+
+    def _is_late(self, member: Member) -> bool:
+        """Counted from when it was asked for, or from when its node was lost."""
+        table, row = self.round.state.table, member.group.base + member.index
+        since_ms = self.lasting.added_ms.get(member.group.number, self.lasting.began_ms)
+        if table.lost[row]:
+            since_ms = max(since_ms, int(table.ended_ms[row]))
+        due_ms = since_ms + int(self.spec.update.deadline_s * 1000)
+        if self.round.now_ms >= due_ms:
+            return True
+        self.progress.look_at(due_ms)
+        return False
+
+    # ---- what is done about it ----
+
+    def _miss(self, index: int) -> None:
+        if self.wanted.may_start(index):
+            self.missing.append(index)
+            self.progress.is_pending = True
+
+    def _start_missing(self) -> None:
+        """Neighbours are one piece; on nodes of their own, each is, and so many at most in one round."""
+        if self.job.type in EVERYWHERE:
+            for index in self.missing[:STARTS_MAX]:
+                self._add([index], 0, "")
+            if len(self.missing) > STARTS_MAX:
+                self.progress.look_at(self.round.now_ms)
+            return
+        run: list[int] = []
+        for index in self.missing:
+            if run and index != run[-1] + 1:
+                self._add(run, 0, "")
+                run = []
+            run.append(index)
+        if run:
+            self._add(run, 0, "")
+
+    def _replace_stale(self) -> None:
+        """So many at a time, first those that are no loss."""
+        update, now_ms = self.spec.update, self.round.now_ms
+        slots = update.parallel - self.coming
+        down = (
+            sum(self.lasting.is_down(self.spec.name, index) for index in self.wanted.kept) if self.lasting.down else 0
+        )
+        least = len(self.wanted.kept) - down - update.unavailable_max
+        for instance in sorted(self.stale, key=lambda each: (each.is_well(now_ms), each.index)):
+            if slots <= 0:
+                return
+            if not update.unavailable_max:
+                self._add([instance.index], self.lasting.node, "replaces an older one")
+            elif not instance.is_well(now_ms) or self.available > least:
+                self.available -= instance.is_well(now_ms)
+                for member in instance.members:
+                    if member.is_staying:
+                        end_member(self.round, member, "replaced")
+            else:
+                continue
+            slots -= 1
+
+    def _add(self, shown: list[int], node: int, reason: str) -> None:
+        """With a node, to run just there."""
+        if self.job.type in EVERYWHERE:
+            node = shown[0] + 1
+        add_piece(self.round, self.job, self.part, shown, node, reason)
+
+    def _name(self, member: Member) -> str:
+        shown = member.group.shown
+        return f"{self.spec.name}/{shown[member.index] if shown is not None else member.index}"
+
+
+def add_piece(round: Round, job: Job, part: int, shown: list[int], node: int, reason: str) -> None:
+    """A further piece of a job, ready to be placed unless all of its group waits."""
+    groups = job.blueprint.groups
+    ref, number = job.ref + (f"#{groups[part].name}" if len(groups) > 1 else ""), job.next_group
+    round.record(c.GroupAdded(job.id, number, part, shown, node, ref, round.now_ms, reason))
+    if is_blocked(round.state, job, round.now_ms) or _waits_for_groups(job, part):
+        return  # it is queued with the others of its group
+    last, ref = len(shown) - 1, f"{ref}+{shown[0]}"
+    round.record(c.TasksMoved(job.id, number, 0, last, TaskEvent.UNBLOCKED, round.now_ms, "", ref))
+
+
+def _waits_for_groups(job: Job, part: int) -> bool:
+    spec = job.blueprint.groups[part]
+    others = [piece for piece in job.groups[:-1] if piece.spec.name == spec.name]
+    return bool(spec.after) and all(piece.counts[TaskState.WAITING] for piece in others)

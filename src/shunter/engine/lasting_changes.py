@@ -1,0 +1,126 @@
+"""What changes do to the book of lasting jobs (`books.lasting`). Called by `engine.state`, live and in recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from shunter.engine import changes as c
+from shunter.engine.books.lasting import (
+    PAST_MAX,
+    RESTARTING,
+    ROLLING_BACK,
+    STALLED,
+    STEADY,
+    UNDER_WAY,
+    UPDATING,
+    Lasting,
+    PastTask,
+    Version,
+)
+from shunter.engine.records import Group, Job
+from shunter.model.jobs import EVERYWHERE, PLAIN
+
+if TYPE_CHECKING:
+    from shunter.engine.state import State
+
+_STATUS = {"update": UPDATING, "rollback": ROLLING_BACK, "restart": RESTARTING}
+
+
+def job_opened(state: State, job: Job) -> None:
+    """A service is good once all of it runs well. A job that runs everywhere may never have all its nodes: it is good
+    from the start."""
+    lasting = Lasting(began_ms=job.submitted_ms)
+    if job.type in EVERYWHERE:
+        lasting.status, lasting.good = STEADY, version_of(job)
+    state.lasting.jobs[job.id] = lasting
+
+
+def job_updated(state: State, job: Job, change: c.JobUpdated) -> None:
+    """After the job has its new spec."""
+    lasting = state.lasting.jobs[job.id]
+    for key in [key for key in lasting.down if not _exists(job, key)]:
+        del lasting.down[key]
+    if change.how == "scale":
+        if lasting.status == STEADY:
+            lasting.good = version_of(job)
+        return
+    if change.how != "restart" or lasting.status not in UNDER_WAY:  # a restart leaves the update what it is
+        lasting.status = _STATUS[change.how]
+    lasting.reason, lasting.began_ms = change.reason, change.at_ms
+    lasting.first_piece, lasting.node = job.next_group, change.node
+    if change.how == "restart":
+        lasting.floors = {spec.name: job.next_group for spec in job.blueprint.groups}
+        lasting.down = {}
+
+
+def group_added(state: State, change: c.GroupAdded) -> None:
+    state.lasting.jobs[change.job].added_ms[change.number] = change.at_ms
+
+
+def group_dropped(state: State, group: Group) -> None:
+    """What was replaced is remembered for a while."""
+    lasting, table = state.lasting.jobs[group.job.id], state.table
+    lasting.added_ms.pop(group.number, None)
+    for index in range(max(group.count - PAST_MAX, 0), group.count):
+        row = group.base + index
+        if not table.attempt[row]:
+            continue
+        lasting.past.append(
+            PastTask(
+                group.spec.name, group.shown[index] if group.shown else index, group.number, int(table.state[row]),
+                int(table.attempt[row]), int(table.node[row]), int(table.exit_code[row]), int(table.started_ms[row]),
+                int(table.ended_ms[row]), int(table.log[row]), (group.reasons or {}).get(index, ""),
+            )
+        )  # fmt: skip
+    del lasting.past[:-PAST_MAX]
+
+
+def update_settled(state: State, change: c.UpdateSettled) -> None:
+    job = state.jobs[change.job]
+    lasting = state.lasting.jobs[change.job]
+    lasting.status, lasting.reason = STEADY if change.is_good else STALLED, change.reason
+    if change.is_good:
+        good = version_of(job)
+        if lasting.good is not None and lasting.good.groups != good.groups:
+            lasting.before = lasting.good
+        lasting.good, lasting.floors = good, {}
+
+
+def instance_switched(state: State, change: c.InstanceSwitched) -> None:
+    down = state.lasting.jobs[change.job].down
+    key = f"{change.group}/{change.index}"
+    if change.is_down:
+        down[key] = None
+    else:
+        down.pop(key, None)
+
+
+def instance_renewed(state: State, change: c.InstanceRenewed) -> None:
+    job, lasting = state.jobs[change.job], state.lasting.jobs[change.job]
+    key = f"{change.group}/{change.index}"
+    lasting.down.pop(key, None)
+    lasting.floors[key] = job.next_group
+    if lasting.status not in UNDER_WAY:
+        lasting.status, lasting.reason, lasting.began_ms = RESTARTING, "", change.at_ms
+        lasting.first_piece = job.next_group
+
+
+def version_of(job: Job) -> Version:
+    options = b"\x80" if job.options == PLAIN else msgspec.msgpack.encode(job.options)
+    return Version(job.version, job.blueprint.body, options, job.priority, job.labels)
+
+
+def _exists(job: Job, key: str) -> bool:
+    group, _, index = key.rpartition("/")
+    spec = next((spec for spec in job.blueprint.groups if spec.name == group), None)
+    return spec is not None and (job.type in EVERYWHERE or int(index) < spec.count)
+
+
+APPLIERS: dict[type, Callable[[Any, Any], None]] = {
+    c.UpdateSettled: update_settled,
+    c.InstanceSwitched: instance_switched,
+    c.InstanceRenewed: instance_renewed,
+}

@@ -1,0 +1,162 @@
+"""Draining a node: services start elsewhere first, batch is waited for, system tasks end last."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.engine.recovery import recover
+from shunter.model.errors import Conflict, NotFound
+from shunter.model.lifecycles import NodeEvent, NodeState
+from tests.unit.engine.players import Players, healthy
+from tests.unit.engine.stage import Stage, play, spec
+from tests.unit.engine.test_everywhere import system
+from tests.unit.engine.test_services import service
+
+
+def state_of(stage: Stage, node: int) -> NodeState:
+    return stage.engine.state.nodes.records[node].state
+
+
+def test_services_start_elsewhere_before_they_leave() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=4)
+        players = Players(stage)
+        [job] = await stage.submit(service(3))
+        await players.act(3)
+        second = await stage.join("n2", cpu=4)
+        await stage.engine.drain_node("n1", None, "ada")
+        for _ in range(20):
+            await players.act(0.25)
+            assert healthy(stage, job.job_id) >= 3
+        assert (players.on(first), players.on(second)) == ([], [0, 1, 2])
+        assert state_of(stage, first) is NodeState.DRAINED
+        assert stage.counts(job.job_id) == {"running": 3}
+        types = [event.type for event in await stage.events()]
+        assert types.index("node.draining") < types.index("node.drained")
+
+    play(scene)
+
+
+def test_batch_is_waited_for_and_system_tasks_end_last() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=4)
+        players = Players(stage)
+        [agent] = await stage.submit(system())
+        [batch] = await stage.submit(spec("batch"))
+        await players.act(1)
+        await stage.engine.drain_node("n1", None, "ada")
+        [later] = await stage.submit(spec("later"))
+        await players.act(60)
+        assert len(players.on(node)) == 2
+        assert state_of(stage, node) is NodeState.DRAINING
+        await players.end(players.find(0, batch.job_id), 0)
+        await players.act(1)
+        assert players.on(node) == []
+        assert state_of(stage, node) is NodeState.DRAINED
+        assert stage.counts(later.job_id) == {"queued": 1}
+        assert stage.counts(agent.job_id) == {}
+        await stage.engine.undrain_node("n1")
+        await players.act(1)
+        assert stage.counts(later.job_id) == stage.counts(agent.job_id) == {"running": 1}
+
+    play(scene)
+
+
+def test_at_the_deadline_batch_is_stopped_and_runs_again_elsewhere() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=2)
+        players = Players(stage)
+        [batch] = await stage.submit(spec("batch", 2))
+        await players.act(1)
+        second = await stage.join("n2", cpu=2)
+        await stage.engine.drain_node("n1", 30, "ada")
+        await players.act(29)
+        assert players.on(first) == [0, 1]
+        await players.act(2)
+        assert (players.on(first), players.on(second)) == ([], [0, 1])
+        assert state_of(stage, first) is NodeState.DRAINED
+        assert stage.counts(batch.job_id) == {"running": 2}
+        row = stage.engine.state.jobs[batch.job_id].groups[0].base
+        assert stage.engine.state.table.restarts[row] == 0
+
+    play(scene)
+
+
+def test_a_service_without_room_elsewhere_stays_until_the_deadline() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=2)
+        players = Players(stage)
+        [job] = await stage.submit(service(2))
+        await players.act(3)
+        await stage.engine.drain_node("n1", 30, "ada")
+        await players.act(20)
+        assert players.on(node) == [0, 1]
+        await players.act(11)
+        assert players.on(node) == []
+        assert state_of(stage, node) is NodeState.DRAINED
+        second = await stage.join("n2", cpu=2)
+        await players.act(3)
+        assert players.on(second) == [0, 1]
+        assert stage.counts(job.job_id) == {"running": 2}
+
+    play(scene)
+
+
+def test_a_draining_node_that_comes_back_from_being_down_is_still_drained() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=2)
+        players = Players(stage)
+        await stage.submit(spec("batch", 2))
+        await players.act(1)
+        await stage.engine.drain_node("n1", None, "ada")
+        players.playing.clear()
+        await stage.engine.node_event(node, NodeEvent.TIMED_OUT, "no heartbeat for 3 s")
+        await stage.settle()
+        assert state_of(stage, node) is NodeState.DOWN
+        await stage.join("n1", cpu=2, boot="b2")
+        assert state_of(stage, node) is NodeState.DRAINED
+        assert stage.orders() == []
+        await stage.engine.undrain_node("n1")
+        await players.act()
+        assert state_of(stage, node) is NodeState.READY
+        assert players.on(node) == [0, 1]
+
+    play(scene)
+
+
+def test_a_drain_of_a_node_that_is_down_begins_when_it_is_back() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=2)
+        await stage.engine.node_event(node, NodeEvent.TIMED_OUT, "gone")
+        await stage.engine.drain_node("n1", None, "ada")
+        assert state_of(stage, node) is NodeState.DOWN
+        await stage.join("n1", cpu=2, boot="b2")
+        assert state_of(stage, node) is NodeState.DRAINED
+
+    play(scene)
+
+
+def test_a_manager_that_takes_over_knows_the_deadline() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=2)
+        players = Players(stage)
+        await stage.submit(spec("batch"))
+        await players.act(1)
+        await stage.engine.drain_node("n1", 30, "ada")
+        state, timers = await recover(stage.store)
+        record = state.nodes.records[node]
+        assert record.is_drain_asked and timers.next_ms == record.drain_deadline_ms
+        assert state.nodes.draining == {node}
+
+    play(scene)
+
+
+def test_only_a_node_that_is_drained_can_be_undrained() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1")
+        with pytest.raises(Conflict, match="is not being drained"):
+            await stage.engine.undrain_node("n1")
+        with pytest.raises(NotFound, match="no node n9"):
+            await stage.engine.drain_node("n9", None, "ada")
+
+    play(scene)

@@ -1,0 +1,150 @@
+"""An instance that is asked to move runs on the named node; a service is never below its minimum."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.model.errors import Conflict
+from shunter.model.jobs import Update
+from shunter.model.lifecycles import NodeEvent
+from tests.unit.engine.players import Players, healthy
+from tests.unit.engine.stage import Stage, play, spec
+from tests.unit.engine.test_services import service
+
+
+def test_a_service_starts_on_the_new_node_before_it_leaves_the_old_one() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=4)
+        players = Players(stage)
+        [job] = await stage.submit(service(2))
+        await players.act(3)
+        second = await stage.join("n2", cpu=4)
+        await stage.engine.move(job.job_id, ("main", 1), "n2", "ada")
+        for _ in range(20):
+            await players.act(0.25)
+            assert healthy(stage, job.job_id) >= 2
+        assert (players.on(first), players.on(second)) == ([0], [1])
+        with pytest.raises(Conflict, match="is on node n2 already"):
+            await stage.engine.move(job.job_id, ("main", 1), "n2", "ada")
+
+    play(scene)
+
+
+def test_after_a_move_later_placements_are_free() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=4)
+        players = Players(stage)
+        [job] = await stage.submit(service(1))
+        await players.act(3)
+        second = await stage.join("n2", cpu=4)
+        await stage.engine.move(job.job_id, ("main", 0), "n2", "ada")
+        await players.pass_time(5)
+        assert players.on(second) == [0]
+        players.playing.clear()
+        await stage.engine.node_event(second, NodeEvent.TIMED_OUT, "gone")
+        await players.act(3)
+        assert players.on(first) == [0]
+        assert stage.counts(job.job_id) == {"running": 1}
+
+    play(scene)
+
+
+def test_a_move_that_finds_no_room_in_time_is_given_up_and_the_old_one_stays() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=1)
+        players = Players(stage)
+        [job] = await stage.submit(service(1, update=Update(healthy_for_s=1.0, deadline_s=10.0)))
+        await players.act(3)
+        second = await stage.join("n2", cpu=1)
+        await stage.submit(spec("other"))
+        await players.act()
+        assert players.on(second) == [0]
+        await stage.engine.move(job.job_id, ("main", 0), "n2", "ada")
+        await players.pass_time(9)
+        assert players.on(first) == [0]
+        await players.pass_time(3)
+        assert stage.counts(job.job_id) == {"running": 1}
+        assert players.on(first) == [0]
+
+    play(scene)
+
+
+def test_a_batch_task_is_stopped_and_runs_on_the_named_node_next() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=4)
+        players = Players(stage)
+        [job] = await stage.submit(spec("batch", 3))
+        await players.act(1)
+        second = await stage.join("n2", cpu=4)
+        await stage.engine.move(job.job_id, ("main", 1), "n2", "ada")
+        await players.act(1)
+        assert (players.on(first), players.on(second)) == ([0, 2], [1])
+        [moved] = [event for event in await stage.events() if event.type == "tasks.moving"]
+        assert (moved.name, moved.node, moved.reason) == ("batch/1", "n2", "moved to node n2 by ada")
+        for index in range(3):
+            await players.end(players.find(index), 0)
+        finished = await stage.store.finished_job(job.job_id)
+        assert finished is not None and finished.state == "succeeded"
+
+    play(scene)
+
+
+def test_a_queued_batch_task_waits_for_its_node_and_no_other() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=1)
+        second = await stage.join("n2", cpu=1)
+        players = Players(stage)
+        [job] = await stage.submit(spec("batch", 3))
+        await players.act()
+        await stage.engine.move(job.job_id, ("main", 2), "n2", "ada")
+        await players.end(players.find(players.on(first)[0]), 0)
+        await players.act()
+        assert players.on(first) == []
+        await players.end(players.find(players.on(second)[0]), 0)
+        await players.act()
+        assert players.on(second) == [2]
+
+    play(scene)
+
+
+def test_when_the_named_node_takes_no_more_work_the_task_goes_anywhere() -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=1)
+        second = await stage.join("n2", cpu=1)
+        players = Players(stage)
+        [job] = await stage.submit(spec("batch", 3))
+        await players.act()
+        await stage.engine.move(job.job_id, ("main", 2), "n2", "ada")
+        await stage.engine.cordon_node("n2", "")
+        await players.end(players.find(players.on(first)[0]), 0)
+        await players.act()
+        assert players.on(first) == [2]
+        assert len(players.on(second)) == 1
+        assert stage.engine.state.moves.bound == {}
+
+    play(scene)
+
+
+def test_what_cannot_run_there_at_all_is_refused_with_the_reason() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=8)
+        await stage.join("n2", cpu=1)
+        await stage.engine.label_node("n1", {"disk": "ssd"})
+        players = Players(stage)
+        [large] = await stage.submit(spec("large", needs={"cpu": 2000}))
+        [bound] = await stage.submit(spec("bound", constraints=("node.labels.disk == 'ssd'",)))
+        [gang] = await stage.submit(spec("gang", 2, gang=True))
+        await players.act()
+        with pytest.raises(Conflict, match="cpu: needs 2, it has 1"):
+            await stage.engine.move(large.job_id, ("main", 0), "n2", "ada")
+        with pytest.raises(Conflict, match="constraint does not hold"):
+            await stage.engine.move(bound.job_id, ("main", 0), "n2", "ada")
+        with pytest.raises(Conflict, match="one of a gang"):
+            await stage.engine.move(gang.job_id, ("main", 0), "n2", "ada")
+        await stage.engine.cordon_node("n2", "mended")
+        [small] = await stage.submit(spec("small"))
+        await players.act()
+        with pytest.raises(Conflict, match="takes no work \\(cordon: mended\\)"):
+            await stage.engine.move(small.job_id, ("main", 0), "n2", "ada")
+
+    play(scene)

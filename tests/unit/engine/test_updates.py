@@ -1,0 +1,308 @@
+"""Updates of services: step by step, gated by health, never below the minimum, and back where they go wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from shunter.engine.books.lasting import PAST_MAX
+from shunter.model.errors import Conflict, NotFound
+from shunter.model.jobs import HealthCheck, JobSpec, TaskSpec, Update
+from tests.unit.engine.players import Players, healthy
+from tests.unit.engine.stage import Stage, play
+from tests.unit.engine.test_services import service
+
+CHECK = (HealthCheck("tcp", port="80"),)
+
+
+def checked(count: int, word: str, update: Update) -> JobSpec:
+    return service(count, word, task=TaskSpec(("serve", word), health=CHECK), update=update)
+
+
+def is_v2(spec: TaskSpec, _: int) -> bool:
+    return spec.command[-1] == "v2"
+
+
+async def types(stage: Stage) -> Counter[str]:
+    return Counter(event.type for event in await stage.events())
+
+
+def test_an_update_replaces_one_after_another_and_starts_before_it_stops() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(3))
+        await players.act(3)
+        [updated] = await stage.submit(service(3, "v2"))
+        assert (updated.job_id, updated.updated) == (job.job_id, True)
+        seen: list[tuple[str, ...]] = []
+        for _ in range(40):
+            await players.act(0.25)
+            assert healthy(stage, job.job_id) >= 3
+            if not seen or seen[-1] != tuple(players.commands()):
+                seen.append(tuple(players.commands()))
+        assert seen == [
+            ("v1", "v1", "v1", "v2"), ("v1", "v1", "v2", "v2"), ("v1", "v2", "v2", "v2"), ("v2", "v2", "v2"),
+        ]  # fmt: skip
+        assert players.on(1) == [0, 1, 2]
+        live = stage.engine.state.jobs[job.job_id]
+        assert (live.version, stage.engine.state.lasting.jobs[job.job_id].status) == (2, "steady")
+        assert stage.counts(job.job_id) == {"running": 3}
+        assert (await types(stage))["job.updated"] == 1
+        assert (await types(stage))["job.settled"] == 2  # the first version too
+
+    play(scene)
+
+
+def test_as_many_at_a_time_as_parallel_says() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=32)
+        players = Players(stage)
+        await stage.submit(service(6))
+        await players.act(3)
+        await stage.submit(service(6, "v2", update=Update(parallel=3, healthy_for_s=2.0)))
+        most = 0
+        for _ in range(30):
+            await players.act(0.25)
+            most = max(most, len(players.playing))
+        assert most == 9
+        assert players.commands() == ["v2"] * 6
+
+    play(scene)
+
+
+def test_with_unavailable_max_the_old_one_stops_first() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=4)  # no room for a fifth
+        players = Players(stage)
+        update = Update(parallel=4, unavailable_max=1, healthy_for_s=2.0)
+        [job] = await stage.submit(service(4, update=update))
+        await players.act(3)
+        await stage.submit(service(4, "v2", update=update))
+        for _ in range(60):
+            await players.act(0.25)
+            assert healthy(stage, job.job_id) >= 3
+            assert len(players.playing) <= 4
+        assert players.commands() == ["v2"] * 4
+
+    play(scene)
+
+
+def test_a_version_that_is_never_healthy_is_rolled_back_with_the_reason() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage, is_sick=is_v2)
+        update = Update(healthy_for_s=1.0, deadline_s=10.0)
+        [job] = await stage.submit(checked(3, "v1", update))
+        await players.act(3)
+        await stage.submit(checked(3, "v2", update))
+        for _ in range(60):
+            await players.act(0.5)
+            assert healthy(stage, job.job_id) >= 3
+        assert players.commands() == ["v1"] * 3
+        assert len(players.starts) == 4  # one of the bad version was tried, and none of the good one started again
+        state = stage.engine.state
+        assert (state.jobs[job.job_id].version, state.lasting.jobs[job.job_id].status) == (3, "steady")
+        [event] = [event for event in await stage.events() if event.type == "job.rolled_back"]
+        assert event.reason == (
+            "rolled back to version 1: task main/0 was not healthy within 10 s of its start; it is running"
+        )
+        assert (await types(stage))["tasks.healthy"] == 3
+        assert (await types(stage))["tasks.unhealthy"] == 1
+
+    play(scene)
+
+
+def test_a_version_that_crashes_is_rolled_back_as_soon_as_it_gives_up() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(2))
+        await players.act(3)
+        await stage.submit(service(2, "v2"))
+        for _ in range(4):
+            await players.act()
+            crashing = [task for task, playing in players.playing.items() if playing.spec.command[-1] == "v2"]
+            await players.end(crashing[0], 1)
+            await players.act(10)
+        assert players.commands() == ["v1", "v1"]
+        [event] = [event for event in await stage.events() if event.type == "job.rolled_back"]
+        assert event.reason == "rolled back to version 1: task main/0 failed: exit code 1"
+        assert stage.counts(job.job_id) == {"running": 2}
+
+    play(scene)
+
+
+def test_without_rollback_an_update_that_goes_wrong_stays_where_it_is() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage, is_sick=is_v2)
+        update = Update(healthy_for_s=1.0, deadline_s=10.0, rollback=False)
+        [job] = await stage.submit(checked(3, "v1", update))
+        await players.act(3)
+        await stage.submit(checked(3, "v2", update))
+        await players.pass_time(30)
+        assert players.commands() == ["v1", "v1", "v1", "v2"]
+        assert stage.engine.state.lasting.jobs[job.job_id].status == "stalled"
+        assert (await types(stage))["job.stalled"] == 1
+        await stage.engine.roll_back(job.job_id, "ada")
+        await players.pass_time(5)
+        assert players.commands() == ["v1"] * 3
+
+    play(scene)
+
+
+def test_someone_may_go_back_to_the_version_before_and_keeps_the_count() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(2))
+        await players.act(3)
+        with pytest.raises(Conflict, match="no earlier version"):
+            await stage.engine.roll_back(job.job_id, "ada")
+        await stage.submit(service(2, "v2"))
+        await players.pass_time(10)
+        await stage.engine.scale(job.job_id, {"": 3}, "ada")
+        await players.pass_time(3)
+        await stage.engine.roll_back(job.job_id, "ada")
+        await players.pass_time(15)
+        assert players.commands() == ["v1"] * 3
+        await stage.engine.roll_back(job.job_id, "ada")
+        await players.pass_time(15)
+        assert players.commands() == ["v2"] * 3
+
+    play(scene)
+
+
+def test_a_count_that_was_set_during_a_bad_update_outlives_the_way_back() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage, is_sick=is_v2)
+        update = Update(healthy_for_s=1.0, deadline_s=10.0)
+        [job] = await stage.submit(checked(2, "v1", update))
+        await players.act(3)
+        await stage.submit(checked(2, "v2", update))
+        await players.act(1)
+        await stage.engine.scale(job.job_id, {"": 4}, "ada")
+        await players.pass_time(30)
+        assert players.commands() == ["v1"] * 4
+
+    play(scene)
+
+
+def test_labels_and_priority_change_in_place() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(2))
+        await players.act(3)
+        await stage.submit(service(2, labels={"team": "film"}, priority=70))
+        await players.pass_time(5)
+        assert len(players.starts) == 2
+        live = stage.engine.state.jobs[job.job_id]
+        assert (live.version, live.labels, live.priority) == (2, {"team": "film"}, 70)
+        assert stage.engine.state.lasting.jobs[job.job_id].status == "steady"
+
+    play(scene)
+
+
+def test_another_type_and_a_job_that_is_being_stopped_are_refused() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        players.ignores_stops = True
+        [job] = await stage.submit(service(2))
+        await players.act(3)
+        with pytest.raises(Conflict, match="is a service job, and cannot become a batch job"):
+            await stage.submit(service(2, type="batch"))
+        await stage.engine.stop_tasks(job.job_id, None, False)
+        with pytest.raises(Conflict, match="is being stopped"):
+            await stage.submit(service(2, "v2"))
+
+    play(scene)
+
+
+def test_a_restart_replaces_every_instance_by_a_fresh_one() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(3))
+        await players.act(3)
+        before = set(players.playing)
+        await stage.engine.restart(job.job_id, None, "ada")
+        for _ in range(40):
+            await players.act(0.25)
+            assert healthy(stage, job.job_id) >= 3
+        assert not before & set(players.playing)
+        assert players.on(1) == [0, 1, 2]
+        await stage.engine.restart(job.job_id, ("main", 2), "ada")
+        await players.pass_time(6)
+        assert players.on(1) == [0, 1, 2]
+        assert len(players.starts) == 7
+        assert (await types(stage))["job.restarted"] == 1
+        assert (await types(stage))["tasks.restarting"] == 1
+        with pytest.raises(NotFound, match="its tasks are 0 to 2"):
+            await stage.engine.restart(job.job_id, ("main", 3), "ada")
+
+    play(scene)
+
+
+def test_an_update_of_one_node_leaves_the_others_as_they_are() -> None:
+    async def scene(stage: Stage) -> None:
+        first, second = await stage.join("n1", cpu=3), await stage.join("n2", cpu=3)
+        players = Players(stage)
+        [job] = await stage.submit(service(4, distinct="", needs={"cpu": 1000}))
+        await players.act(3)
+        on_second = players.on(second)
+        assert on_second
+        await stage.engine.update(job.job_id, service(4, "v2"), "ada", "n2")
+        await players.pass_time(20)
+        assert players.on(second) == on_second
+        words = {
+            node: {p.spec.command[-1] for p in players.playing.values() if p.node == node} for node in (first, second)
+        }
+        assert words == {first: {"v1"}, second: {"v2"}}
+        with pytest.raises(NotFound, match="no node n9"):
+            await stage.engine.update(job.job_id, service(4, "v3"), "ada", "n9")
+        await stage.submit(service(4, "v3"))
+        await players.pass_time(30)
+        assert players.commands() == ["v3"] * 4
+
+    play(scene)
+
+
+def test_a_further_update_overtakes_the_one_under_way() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(4))
+        await players.act(3)
+        await stage.submit(service(4, "v2"))
+        await players.pass_time(3)
+        assert set(players.commands()) == {"v1", "v2"}
+        await stage.submit(service(4, "v3"))
+        await players.pass_time(20)
+        assert players.commands() == ["v3"] * 4
+        assert stage.counts(job.job_id) == {"running": 4}
+
+    play(scene)
+
+
+def test_what_was_replaced_is_remembered_up_to_a_limit() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=64)
+        players = Players(stage)
+        update = Update(parallel=40, healthy_for_s=0.5)
+        [job] = await stage.submit(service(30, update=update))
+        await players.act(3)
+        for version in range(2, 6):
+            await stage.submit(service(30, f"v{version}", update=update))
+            await players.pass_time(5)
+        assert players.commands() == ["v5"] * 30
+        past = stage.engine.state.lasting.jobs[job.job_id].past
+        assert len(past) == PAST_MAX
+        assert {task.state for task in past} == {7}
+        assert sum(len(group.shown or ()) for group in stage.engine.state.jobs[job.job_id].groups) == 30
+
+    play(scene)
