@@ -40,7 +40,7 @@ _key_matches = re.compile(KEY_PATTERN).fullmatch
 
 async def submit_job(context: Context, exchange: Exchange) -> None:
     """With `follow`, the job's whole life is this one answer: its first line goes out when the job is committed."""
-    key = _idempotency_key(exchange)
+    key = idempotency_key(exchange)
     document = await _read_manifest(exchange)
     submitted = (
         await context.gateway.submit(exchange.caller, [document], namespace=exchange.query["namespace"], key=key)
@@ -56,7 +56,7 @@ async def submit_job(context: Context, exchange: Exchange) -> None:
 
 
 async def submit_jobs(context: Context, exchange: Exchange) -> SubmittedJobs:
-    key = _idempotency_key(exchange)
+    key = idempotency_key(exchange)
     documents = (await exchange.read_json(_bulk_decoder, BULK_SIZE_MAX)).items
     if not 1 <= len(documents) <= BULK_ITEMS_MAX:
         fault = f"must have 1 to {BULK_ITEMS_MAX:,} items"
@@ -72,47 +72,47 @@ async def list_jobs(context: Context, exchange: Exchange) -> JobPage:
 
 
 async def get_job(context: Context, exchange: Exchange) -> JobView:
-    return await context.gateway.job(exchange.caller, _job(exchange))
+    return await context.gateway.job(exchange.caller, job_of(exchange))
 
 
 async def stop_job(context: Context, exchange: Exchange) -> None:
-    await context.gateway.stop(exchange.caller, _job(exchange), None, exchange.query["now"])
+    await context.gateway.stop(exchange.caller, job_of(exchange), None, exchange.query["now"])
 
 
 async def list_runs(context: Context, exchange: Exchange) -> JobPage:
     asked = exchange.query
-    return await context.gateway.runs(exchange.caller, _job(exchange), asked["limit"], asked["after"])
+    return await context.gateway.runs(exchange.caller, job_of(exchange), asked["limit"], asked["after"])
 
 
 async def explain_job(context: Context, exchange: Exchange) -> WhyView:
-    return await context.gateway.why(exchange.caller, _job(exchange))
+    return await context.gateway.why(exchange.caller, job_of(exchange))
 
 
 async def explain_task(context: Context, exchange: Exchange) -> WhyView:
-    return await context.gateway.why(exchange.caller, _job(exchange), _task(exchange))
+    return await context.gateway.why(exchange.caller, job_of(exchange), _task(exchange))
 
 
 async def follow_job(context: Context, exchange: Exchange) -> None:
-    lines = await context.gateway.follow(exchange.caller, _job(exchange), exchange.query["mode"])
+    lines = await context.gateway.follow(exchange.caller, job_of(exchange), exchange.query["mode"])
     await stream_lines(exchange, 200, lines)
 
 
 async def list_tasks(context: Context, exchange: Exchange) -> TaskPage:
     asked = exchange.query
     query = TaskQuery(asked["state"], asked["limit"], asked["after"])
-    return await context.gateway.tasks(exchange.caller, _job(exchange), query)
+    return await context.gateway.tasks(exchange.caller, job_of(exchange), query)
 
 
 async def get_task(context: Context, exchange: Exchange) -> TaskView:
-    return await context.gateway.task(exchange.caller, _job(exchange), _task(exchange))
+    return await context.gateway.task(exchange.caller, job_of(exchange), _task(exchange))
 
 
 async def stop_task(context: Context, exchange: Exchange) -> None:
-    await context.gateway.stop(exchange.caller, _job(exchange), _task(exchange), exchange.query["now"])
+    await context.gateway.stop(exchange.caller, job_of(exchange), _task(exchange), exchange.query["now"])
 
 
 async def list_attempts(context: Context, exchange: Exchange) -> AttemptPage:
-    return await context.gateway.attempts(exchange.caller, _job(exchange), _task(exchange))
+    return await context.gateway.attempts(exchange.caller, job_of(exchange), _task(exchange))
 
 
 async def read_log(context: Context, exchange: Exchange) -> None:
@@ -120,7 +120,7 @@ async def read_log(context: Context, exchange: Exchange) -> None:
     asked = exchange.query
     size_max = LOG_PIECE_SIZE_MAX if asked["limit"] is None else min(asked["limit"], LOG_PIECE_SIZE_MAX)
     query = LogQuery(asked["stream"], asked["offset"], size_max, asked["attempt"])
-    job, task = _job(exchange), _task(exchange)
+    job, task = job_of(exchange), _task(exchange)
     if asked["follow"]:
         pieces = await context.gateway.follow_log(exchange.caller, job, task, query)
         await stream_log(exchange, pieces, asked["limit"])
@@ -164,7 +164,7 @@ async def _read_manifest(exchange: Exchange) -> object:
     return documents[0]
 
 
-def _idempotency_key(exchange: Exchange) -> str | None:
+def idempotency_key(exchange: Exchange) -> str | None:
     key = exchange.header(b"idempotency-key")
     if key is not None and not _key_matches(key):
         fault = "must be 1 to 128 printable ASCII characters without spaces"
@@ -176,7 +176,7 @@ def _location(job: SubmittedJob) -> bytes:
     return f"/api/v1/jobs/{job.name}@{job.run}?namespace={job.namespace}".encode()
 
 
-def _job(exchange: Exchange) -> JobReference:
+def job_of(exchange: Exchange) -> JobReference:
     return parse_job_reference(exchange.names["job"], exchange.query["namespace"])
 
 

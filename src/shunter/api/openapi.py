@@ -14,10 +14,10 @@ from shunter.api.plans import PLAN_JOBS_MAX
 from shunter.api.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.references import JOB_PATTERN
 from shunter.api.routing import Answer, RequestBody, Route
-from shunter.model import cluster_fields
+from shunter.model import cluster_fields, kept_fields
 from shunter.model.jobs import COUNT_MAX
 from shunter.model.manifests import job_schema
-from shunter.model.name_fields import LABELS
+from shunter.model.name_fields import LABELS, NAME
 
 Document = dict[str, Any]
 
@@ -30,6 +30,8 @@ PATH_PARAMETERS: dict[str, Document] = {
         "description": "a task's number, from 0",
         "schema": {"type": "integer", "minimum": 0, "maximum": COUNT_MAX - 1},
     },
+    "template": {"description": "a template's name", "schema": {"type": "string", "minLength": 1}},
+    "queue": {"description": "a queue's name", "schema": NAME.schema},
     "name": {"description": "a node's name", "schema": {"type": "string", "minLength": 1}},
 }
 
@@ -84,6 +86,8 @@ def _bodies() -> Document:
         "BulkSubmit": _object("items", jobs),
         "Plan": {"anyOf": [component("Job"), _object("items", jobs | {"maxItems": PLAN_JOBS_MAX})]},
         "ClusterPatch": cluster_fields.PATCH.schema,
+        "QueuePatch": kept_fields.QUEUE_PATCH.schema,
+        "DeadChoice": kept_fields.DEAD_CHOICE.schema,
         "NodePatch": _object("labels", labels),
     }
 

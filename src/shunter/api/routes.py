@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from shunter.api import cluster, jobs, plans
+from shunter.api import cluster, jobs, kept, plans
 from shunter.api import parameters as p
 from shunter.api.routing import Answer, RequestBody, Route
+from shunter.model import kept_views as k
 from shunter.model import views as v
 from shunter.model.fields import text
 from shunter.model.jobs import NAMESPACE_DEFAULT
@@ -152,6 +153,77 @@ ROUTES = (
             p.whole_parameter("attempt", "which attempt; the latest if not given", 1, ATTEMPT_MAX),
             p.flag_parameter("follow", "go on until the task has ended"),
         )),
+    ),
+    Route(
+        "POST", f"{BASE}/jobs/{{job}}/hold", "holdJob", "Let nothing more of a job start", kept.hold_job,
+        answers=(Answer(200, v.JobView),), query=IN_JOB, errors=(400, 404, 409),
+    ),
+    Route(
+        "POST", f"{BASE}/jobs/{{job}}/release", "releaseJob", "Let a held job go on", kept.release_job,
+        answers=(Answer(200, v.JobView),), query=IN_JOB, errors=(400, 404, 409),
+    ),
+    Route(
+        "POST", f"{BASE}/jobs/{{job}}/retry", "retryJob", "Run a finished job again, or what failed of it",
+        kept.retry_job, answers=(Answer(201, v.JobView, about="a new run"),), headers=(IDEMPOTENCY_KEY,),
+        query=p.Query((NAMESPACE, p.flag_parameter("failed", "only the tasks that did not succeed"))),
+        errors=(400, 404, 409),
+    ),
+    Route(
+        "GET", f"{BASE}/templates", "listTemplates", "Jobs that a clock or dispatches run", kept.list_templates,
+        answers=(Answer(200, k.TemplatePage),), query=p.Query((NAMESPACES, LIMIT, p.AFTER)), errors=(400,),
+    ),
+    Route(
+        "GET", f"{BASE}/templates/{{template}}", "getTemplate", "One template", kept.get_template,
+        answers=(Answer(200, k.TemplateView),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "PATCH", f"{BASE}/templates/{{template}}", "patchTemplate", "Pause or resume a schedule", kept.patch_template,
+        answers=(Answer(200, k.TemplateView),), query=IN_JOB, body=RequestBody(kept.TemplatePatch),
+        errors=(400, 404, 413),
+    ),
+    Route(
+        "DELETE", f"{BASE}/templates/{{template}}", "deleteTemplate", "Delete a template; its runs go on",
+        kept.delete_template, answers=(Answer(204),), query=IN_JOB, errors=(400, 404),
+    ),
+    Route(
+        "POST", f"{BASE}/templates/{{template}}/runs", "runTemplate", "Run a template now, with parameters",
+        kept.run_template, answers=(Answer(201, v.JobView, about="a run of it"),), query=IN_JOB,
+        headers=(IDEMPOTENCY_KEY,), body=RequestBody(kept.DispatchBody), errors=(400, 404, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/queues", "listQueues", "The named queues", kept.list_queues,
+        answers=(Answer(200, k.QueuePage),),
+    ),
+    Route(
+        "GET", f"{BASE}/queues/{{queue}}", "getQueue", "One queue", kept.get_queue,
+        answers=(Answer(200, k.QueueView),), errors=(400, 404),
+    ),
+    Route(
+        "PATCH", f"{BASE}/queues/{{queue}}", "patchQueue", "Pause, resume or limit a queue", kept.patch_queue,
+        answers=(Answer(200, k.QueueView),), body=RequestBody(component="QueuePatch"), errors=(400, 409, 413),
+    ),
+    Route(
+        "DELETE", f"{BASE}/queues/{{queue}}", "deleteQueue", "Take a queue's rules away", kept.delete_queue,
+        answers=(Answer(204),), errors=(400, 404),
+    ),
+    Route(
+        "POST", f"{BASE}/queues/{{queue}}/purge", "purgeQueue", "Cancel what is queued in a queue", kept.purge_queue,
+        answers=(Answer(200, k.Purged),), errors=(400,),
+    ),
+    Route(
+        "GET", f"{BASE}/dead", "listDead", "Tasks that gave up after their restarts", kept.list_dead,
+        answers=(Answer(200, k.DeadPage),), errors=(400,),
+        query=p.Query((NAMESPACES, p.field_parameter("job", "only of this job", NAME), LIMIT, p.AFTER_NUMBER)),
+    ),
+    Route(
+        "POST", f"{BASE}/dead/replay", "replayDead", "Run just these tasks again", kept.replay_dead,
+        answers=(Answer(201, k.Replayed),), query=p.Query((NAMESPACES,)), body=RequestBody(component="DeadChoice"),
+        errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "POST", f"{BASE}/dead/purge", "purgeDead", "Forget dead letters", kept.purge_dead,
+        answers=(Answer(200, k.Purged),), query=p.Query((NAMESPACES,)), body=RequestBody(component="DeadChoice"),
+        errors=(400, 404, 413),
     ),
     Route(
         "GET", f"{BASE}/nodes", "listNodes", "The nodes, by name", cluster.list_nodes,

@@ -38,6 +38,11 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("validate", "validate:validate", "Check manifest files without a cluster."),
         Entry("stop", "stop:stop", "End jobs, or single tasks of them."),
         Entry("wait", "stop:wait", "Wait until jobs have ended."),
+        Entry("hold", "dead:hold", "Let nothing more of jobs start."),
+        Entry("release", "dead:release", "Let held jobs go on."),
+        Entry("retry", "dead:retry", "Run a finished job again, or what failed of it."),
+        Entry("dispatch", "cron:dispatch", "Run a job that has parameters."),
+        Entry("cron", "cron:cron", "Look after jobs that a clock or dispatches run."),
     ),
     "Look at jobs": (
         Entry("jobs", "jobs:jobs", "List jobs, newest first."),
@@ -46,6 +51,11 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("logs", "logs:logs", "Print what a task wrote."),
         Entry("graph", "graph:graph", "Draw which job waits for which."),
         Entry("why", "plan:why", "Say why a job waits, and what would start it."),
+    ),
+    "Queues and dead letters": (
+        Entry("queues", "queues:queues", "List the queues."),
+        Entry("queue", "queues:queue", "Limit, pause, purge or delete a queue."),
+        Entry("dead", "dead:dead", "Tasks that gave up: list, replay, purge."),
     ),
     "Look at the cluster": (
         Entry("nodes", "nodes:nodes", "List the nodes."),

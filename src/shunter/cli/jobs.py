@@ -23,9 +23,9 @@ from shunter.cli.printing import (
     took_s,
 )
 from shunter.cli.progress import done
-from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.jobs import NAMESPACE_DEFAULT, QUEUE_DEFAULT
 from shunter.model.resources import format_duration
-from shunter.model.views import JobView, TaskView
+from shunter.model.views import JobTerms, JobView, TaskView
 from shunter.sdk.client import Job
 
 JOBS_SHOWN = 100
@@ -131,6 +131,7 @@ def _describe(found: Job) -> None:
         *((word, f"{at} ({age(at)} ago)") for word, at in times if at),
         ("took", _duration(view.started_at, view.ended_at) if view.ended_at else ""),
         ("user", view.user),
+        *_terms(view.terms),
     ]
     print_facts(f"{view.name}@{view.run} in namespace {view.namespace}, id {view.id}", facts)
     notable = [state for state in view.counts if state != "succeeded"]
@@ -139,6 +140,21 @@ def _describe(found: Job) -> None:
         shown = _print_tasks(found.tasks(states=notable, limit=TASKS_SHOWN))
         if shown == TASKS_SHOWN:
             tell(f"only {TASKS_SHOWN} tasks are shown; all of them: shunter tasks {view.name}")
+
+
+def _terms(terms: JobTerms | None) -> list[tuple[str, str]]:
+    """What of a job is not plain."""
+    if terms is None:
+        return []
+    missed = ", which it missed" if terms.deadline_missed else ""
+    return [
+        ("waits for", "; ".join(terms.waits_for)),
+        ("queue", terms.queue if terms.queue != QUEUE_DEFAULT else ""),
+        ("start at", terms.start_at or ""),
+        ("deadline", f"{terms.deadline}{missed}" if terms.deadline else ""),
+        ("timeout", f"{format_duration(terms.timeout_s)} for the whole job" if terms.timeout_s else ""),
+        ("fails at", f"{terms.failures_max} failed tasks" if terms.failures_max else ""),
+    ]
 
 
 def _print_tasks(found: Iterator[TaskView]) -> int:

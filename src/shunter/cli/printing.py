@@ -24,7 +24,7 @@ GAP = "  "
 COLOURS = {
     "ready": "32", "succeeded": "32", "running": "36", "assigned": "36", "failed": "31", "down": "31",
     "cancelled": "33", "stopping": "33", "suspect": "33", "draining": "33", "drained": "33", "lost": "33",
-    "pending": "2", "queued": "2", "waiting": "2",
+    "pending": "2", "queued": "2", "waiting": "2", "paused": "33", "scheduled": "36", "dispatchable": "36",
 }  # fmt: skip
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -130,6 +130,14 @@ def age(at: str | None, now: datetime | None = None) -> str:
         if seconds < until_s:
             return f"{seconds // unit_s}{unit}"
     return f"{seconds // 86400}d"
+
+
+def until(at: str | None, now: datetime | None = None) -> str:
+    """How long it is to a time, in one unit."""
+    if at is None:
+        return "-"
+    ahead = datetime.fromisoformat(at) - (now or datetime.now(UTC))
+    return age((datetime.now(UTC) - ahead).isoformat())
 
 
 def took_s(started_at: str | None, ended_at: str | None) -> float | None:

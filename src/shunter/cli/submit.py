@@ -39,9 +39,17 @@ def submit(
             print_items(submitted, output)
         else:
             for each in submitted:
-                print(each.name, "submitted" if each.created else "unchanged", flush=True)
+                print(each.name, _outcome(each), flush=True)
         if wait:
-            raise typer.Exit(wait_for([client.job(f"id:{each.id}", each.namespace) for each in submitted]))
+            runs = [each for each in submitted if each.run]
+            raise typer.Exit(wait_for([client.job(f"id:{each.id}", each.namespace) for each in runs]))
+
+
+def _outcome(job: SubmittedJob) -> str:
+    """A run of 0 is none: the job is kept, for a clock or dispatches to run."""
+    if not job.created:
+        return "unchanged"
+    return "submitted" if job.run else "kept"
 
 
 def _submit(client: Client, manifests: list[Manifest]) -> list[SubmittedJob]:

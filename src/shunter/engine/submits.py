@@ -120,7 +120,7 @@ def _keep(round: Round, spec: JobSpec, user: str) -> Submitted:
     body = msgspec.Raw(msgspec.msgpack.encode(spec))
     round.record(c.TemplateSet(spec.namespace, spec.name, body, user, round.now_ms, id))
     wind(round.timers, round.state.templates.by_id[id])
-    return Submitted(id, known is None, spec.namespace, spec.name)
+    return Submitted(id, True, spec.namespace, spec.name)
 
 
 def wind(timers: Timers, template: Template) -> None:

@@ -8,17 +8,23 @@ from functools import partial
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Published
+from shunter.engine.queueing import QueuePatch
 from shunter.engine.records import Job
 from shunter.engine.state import State
+from shunter.engine.templates import Dispatch
 from shunter.engine.views import counts_view, job_view, node_view, past_attempt_view
 from shunter.gateway.following import Following
 from shunter.gateway.plans import Aside, DryRuns, at_once, only, plan, same_names
 from shunter.gateway.policies import Policies
+from shunter.gateway.queues import find_queue, queue_page, queue_view
 from shunter.gateway.reasons import room_kept, why, why_task
+from shunter.gateway.repeating import Repeating
 from shunter.gateway.runs import FinishedRun, Runs
 from shunter.gateway.suggestions import consult
+from shunter.gateway.templates import find_template, template_page, template_view
 from shunter.gateway.tokens import Tokens
-from shunter.model.errors import NotFound, Unavailable
+from shunter.model.errors import Conflict, NotFound, Unavailable
+from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.lifecycles import JobState
 from shunter.model.manifests import JobReader, check_labels
 from shunter.model.resources import format_amount
@@ -49,12 +55,15 @@ from shunter.planning.policies import Catalogue
 from shunter.ports.clock import Clock
 from shunter.ports.gateway import (
     Caller,
+    DeadChoice,
+    DispatchRequest,
     EventPosition,
     EventQuery,
     JobQuery,
     JobReference,
     LogPiece,
     LogQuery,
+    QueueChange,
     TaskQuery,
     TaskReference,
 )
@@ -87,6 +96,7 @@ class LocalGateway:
         self._started_at = clock.now()
         self._manifests = JobReader(parse_constraint, parse_job_match)
         self._runs = Runs(engine, store)
+        self._repeating = Repeating(engine, store, self._runs)
         self._policies = Policies(engine, catalogue or Catalogue())
         self._dry_runs = DryRuns(engine, clock, aside)
         self._following = Following(engine, store, workers, self._runs)
@@ -123,9 +133,22 @@ class LocalGateway:
         run = await self._runs.find(job)
         if task is not None:
             self._runs.locate(run, task)
+        if isinstance(run, FinishedRun) and not run.view.run:
+            raise Conflict(f"{run.view.name} is a template: delete it with `shunter cron delete {run.view.name}`")
         if isinstance(run, Job):
             meant = None if task is None else (self._runs.group_name(run, task.group), task.index)
             await self._engine.stop_tasks(run.id, meant, now, f"stopped by {caller.user}")
+
+    async def hold(self, caller: Caller, job: JobReference, is_held: bool) -> JobView:
+        run = await self._runs.find(job)
+        if not isinstance(run, Job):
+            raise Conflict(f"{run.view.name} is {run.view.state}: only unfinished jobs are held and released")
+        await self._engine.hold(run.id, is_held)
+        return await self.job(caller, JobReference(job.namespace, id=run.id))
+
+    async def retry(self, caller: Caller, job: JobReference, only_failed: bool, key: str | None) -> JobView:
+        run = await self._repeating.retry(job, only_failed, caller.user, key)
+        return await self.job(caller, JobReference(job.namespace, id=run.job_id))
 
     async def why(self, caller: Caller, job: JobReference, task: TaskReference | None = None) -> WhyView:
         run = await self._runs.find(job)
@@ -184,6 +207,60 @@ class LocalGateway:
         run = await self._runs.find(job)
         await self._runs.place_of(run, task, query.attempt)
         return self._following.log(JobReference(job.namespace, id=run.id), task, query)
+
+    # ---- templates, queues, dead letters ----
+
+    async def templates(self, caller: Caller, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
+        await self._engine.committed()
+        return template_page(self._engine.state, namespace, limit, after)
+
+    async def template(self, caller: Caller, namespace: str, name: str) -> TemplateView:
+        await self._engine.committed()
+        return template_view(self._engine.state, find_template(self._engine.state, namespace, name))
+
+    async def pause_template(self, caller: Caller, namespace: str, name: str, is_paused: bool) -> TemplateView:
+        await self._engine.pause_template(namespace, name, is_paused)
+        return await self.template(caller, namespace, name)
+
+    async def drop_template(self, caller: Caller, namespace: str, name: str) -> None:
+        await self._engine.drop_template(namespace, name)
+
+    async def dispatch(self, caller: Caller, request: DispatchRequest) -> JobView:
+        dispatch = Dispatch(
+            request.namespace, request.name, caller.user, request.parameters, request.payload, request.key
+        )
+        run = await self._engine.dispatch(dispatch)
+        return await self.job(caller, JobReference(request.namespace, id=run.job_id))
+
+    async def queues(self, caller: Caller) -> QueuePage:
+        await self._engine.committed()
+        return queue_page(self._engine.state)
+
+    async def queue(self, caller: Caller, name: str) -> QueueView:
+        await self._engine.committed()
+        return find_queue(self._engine.state, name)
+
+    async def change_queue(self, caller: Caller, name: str, change: QueueChange) -> QueueView:
+        patch = QueuePatch(change.paused, change.strict, change.running_max, change.queued_max)
+        await self._engine.patch_queue(name, patch)
+        return queue_view(self._engine.state, name)
+
+    async def drop_queue(self, caller: Caller, name: str) -> None:
+        await self._engine.drop_queue(name)
+
+    async def purge_queue(self, caller: Caller, name: str) -> int:
+        return await self._engine.purge_queue(name, caller.user)
+
+    async def dead_letters(
+        self, caller: Caller, namespace: str | None, job: str | None, limit: int, after: str | None
+    ) -> DeadPage:
+        return await self._repeating.page(namespace, job, limit, after)
+
+    async def replay(self, caller: Caller, choice: DeadChoice) -> Replayed:
+        return await self._repeating.replay(choice, caller.user)
+
+    async def purge_dead(self, caller: Caller, choice: DeadChoice) -> int:
+        return await self._repeating.purge(choice, caller.user)
 
     # ---- nodes ----
 
@@ -312,7 +389,10 @@ def _view(run: Job | FinishedRun, state: State) -> JobView:
 
 def _why_ended(run: FinishedRun) -> WhyView:
     view = run.view
-    sentence = f"{view.name} has {view.state}" if view.state != "cancelled" else f"{view.name} was cancelled"
+    sentence = (
+        f"{view.name} has {view.state}" if view.state in ("succeeded", "failed") else f"{view.name} is {view.state}"
+    )
+    sentence = f"{view.name} was cancelled" if view.state == "cancelled" else sentence
     return WhyView(
         name=view.name,
         state=view.state,

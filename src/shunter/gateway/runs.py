@@ -11,12 +11,14 @@ from difflib import get_close_matches
 import msgspec
 import numpy as np
 
+from shunter.engine.books.templates import Template
 from shunter.engine.endings import Piece, Summary
 from shunter.engine.engine import Engine
 from shunter.engine.records import Group, Job, PastAttempt
 from shunter.engine.stops import find_task
 from shunter.engine.table import unpack_columns
 from shunter.engine.views import Block, group_columns, job_view, task_view
+from shunter.gateway.templates import template_as_job
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job_groups import GROUP_DEFAULT
 from shunter.model.lifecycles import TaskState
@@ -68,7 +70,10 @@ class Runs:
         if live is not None:
             return live
         if finished is None:
-            raise NotFound(self._unknown(reference))
+            template = self._template(reference)
+            if template is None:
+                raise NotFound(self._unknown(reference))
+            return FinishedRun(template.id, Summary(template_as_job(template), [], []))
         return FinishedRun(finished.id, _summary_decoder.decode(finished.summary))
 
     async def page(self, query: JobQuery) -> JobPage:
@@ -86,12 +91,13 @@ class Runs:
             finished = await self._store.finished_jobs(finished_query)
             finished_total = await self._store.count_finished(finished_query)
         ended = {job.id for job in finished}
-        views = [view for view in live if view.id not in ended]
+        views = [view for view in live if view.id not in ended] + self._templates(query, before)
         views += [_summary_decoder.decode(job.summary).view for job in finished]
         views.sort(key=lambda view: -view.id)
         has_more = len(views) > query.limit
         views = views[: query.limit]
-        return JobPage(views, str(views[-1].id) if has_more else None, live_total + finished_total)
+        total = live_total + finished_total + len(self._templates(query, None))
+        return JobPage(views, str(views[-1].id) if has_more else None, total)
 
     async def runs_of(self, run: Job | FinishedRun, limit: int, after: str | None) -> JobPage:
         view = job_view(run, self._engine.state) if isinstance(run, Job) else run.view
@@ -240,6 +246,23 @@ class Runs:
                 views.append(job_view(job, self._engine.state))
         return views, total
 
+    def _template(self, reference: JobReference) -> Template | None:
+        """A name without runs may be that of a template."""
+        templates = self._engine.state.templates
+        if reference.id is not None:
+            return templates.by_id.get(reference.id)
+        return templates.get(reference.namespace, reference.name) if reference.run is None else None
+
+    def _templates(self, query: JobQuery, before: int | None) -> list[JobView]:
+        """Templates stand among the jobs, unless a job's state is asked for."""
+        return [
+            template_as_job(template)
+            for template in ([] if query.states else self._engine.state.templates.by_id.values())
+            if query.namespace in (None, template.namespace)
+            and (before is None or template.id < before)
+            and all(template.spec.labels.get(key) == value for key, value in query.labels)
+        ]
+
     def _unknown(self, reference: JobReference) -> str:
         if reference.id is not None:
             return f"there is no job with id {reference.id}"
@@ -258,6 +281,8 @@ def _pieces(run: Job | FinishedRun) -> list[Piece]:
         if run.is_lasting:
             groups = sorted(groups, key=lambda group: (group.part, group.shows(0), group.number))
         return [_piece_of(group) for group in groups]
+    if not run.view.run:
+        return []  # a template
     return run.summary.pieces or [Piece(0, GROUP_DEFAULT, run.view.count)]
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.views import (
     AttemptPage,
     ClusterInfo,
@@ -113,6 +114,36 @@ class EventQuery:
     after: EventPosition | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class DispatchRequest:
+    """A run of a template, with what tells it from others."""
+
+    namespace: str
+    name: str
+    parameters: Mapping[str, str]
+    payload: bytes | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChange:
+    """Rules of a queue to change: None leaves one as it is, a limit of 0 takes it away."""
+
+    paused: bool | None = None
+    strict: bool | None = None
+    running_max: int | None = None
+    queued_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadChoice:
+    """Which dead letters are meant: those with these numbers, or all; of one job, or of any; None: all namespaces."""
+
+    namespace: str | None
+    numbers: tuple[int, ...] = ()
+    job: str | None = None
+
+
 class Gateway(Protocol):
     def authenticate(self, token: str) -> Caller | None:
         """None for a token that nobody holds. Compares in constant time."""
@@ -176,6 +207,52 @@ class Gateway(Protocol):
     async def use_policy(self, caller: Caller, name: str) -> PolicyPage:
         """Let another policy decide, from the next round on and after a restart too. Raises Invalid."""
         ...
+
+    async def hold(self, caller: Caller, job: JobReference, is_held: bool) -> JobView:
+        """Let nothing more of a job start, or let it go on. Raises Conflict for one that has ended."""
+        ...
+
+    async def retry(self, caller: Caller, job: JobReference, only_failed: bool, key: str | None) -> JobView:
+        """A new run of a finished one: all of it, or the tasks that did not succeed. Raises Conflict."""
+        ...
+
+    async def templates(self, caller: Caller, namespace: str | None, limit: int, after: str | None) -> TemplatePage: ...
+
+    async def template(self, caller: Caller, namespace: str, name: str) -> TemplateView: ...
+
+    async def pause_template(self, caller: Caller, namespace: str, name: str, is_paused: bool) -> TemplateView: ...
+
+    async def drop_template(self, caller: Caller, namespace: str, name: str) -> None:
+        """Its runs go on."""
+        ...
+
+    async def dispatch(self, caller: Caller, request: DispatchRequest) -> JobView:
+        """A run of a template, now. Raises Invalid for wrong parameters."""
+        ...
+
+    async def queues(self, caller: Caller) -> QueuePage: ...
+
+    async def queue(self, caller: Caller, name: str) -> QueueView: ...
+
+    async def change_queue(self, caller: Caller, name: str, change: QueueChange) -> QueueView: ...
+
+    async def drop_queue(self, caller: Caller, name: str) -> None:
+        """Take its rules away; what is in it stays."""
+        ...
+
+    async def purge_queue(self, caller: Caller, name: str) -> int:
+        """Cancel what is queued in it; says how many tasks that were."""
+        ...
+
+    async def dead_letters(
+        self, caller: Caller, namespace: str | None, job: str | None, limit: int, after: str | None
+    ) -> DeadPage:
+        """Tasks that gave up after their restarts, oldest first."""
+        ...
+
+    async def replay(self, caller: Caller, choice: DeadChoice) -> Replayed: ...
+
+    async def purge_dead(self, caller: Caller, choice: DeadChoice) -> int: ...
 
     async def nodes(self, caller: Caller, limit: int, after: str | None) -> NodePage:
         """By name."""

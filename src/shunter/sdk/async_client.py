@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Literal, Unpack, overload
 
 from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.kept_views import DeadView, QueueView, Replayed, TemplateView
 from shunter.model.views import (
     AttemptView,
     ClusterInfo,
@@ -24,7 +25,7 @@ from shunter.model.views import (
     TaskView,
     WhyView,
 )
-from shunter.sdk import calls, following
+from shunter.sdk import calls, following, kept
 from shunter.sdk.asynchronous import Transport
 from shunter.sdk.core import Core, OnRetry
 from shunter.sdk.endpoint import finder
@@ -157,6 +158,63 @@ class Client:
             return self._transport.stream(following.follow_events(self._core, namespace, job, after))
         return self._transport.stream(calls.events(self._core, namespace, job, after, limit))
 
+    def templates(self, *, namespace: str | None = None, limit: int | None = None) -> AsyncIterator[TemplateView]:
+        """Jobs that a clock or dispatches run, by name. Namespace `*` means all."""
+        return self._transport.stream(kept.templates(self._core, namespace, limit))
+
+    async def template(self, name: str) -> TemplateView:
+        return await self._perform(kept.template(self._core, name))
+
+    async def pause_template(self, name: str) -> TemplateView:
+        """Let the clock start no runs of it."""
+        return await self._perform(kept.pause_template(self._core, name, True))
+
+    async def resume_template(self, name: str) -> TemplateView:
+        """Let the clock start runs of it again; what was due meanwhile is not made up for."""
+        return await self._perform(kept.pause_template(self._core, name, False))
+
+    async def delete_template(self, name: str) -> None:
+        """Its runs go on."""
+        await self._perform(kept.delete_template(self._core, name))
+
+    async def dispatch(
+        self, name: str, parameters: Mapping[str, str] | None = None, payload: bytes | None = None
+    ) -> Job:
+        """Run a template now. Tasks find parameters as SHUNTER_PARAM_NAME and the payload's file by SHUNTER_PAYLOAD."""
+        return Job(self, await self._perform(kept.dispatch(self._core, name, parameters or {}, payload)), True)
+
+    async def queues(self) -> list[QueueView]:
+        return await self._perform(kept.queues(self._core))
+
+    async def queue(self, name: str) -> QueueView:
+        return await self._perform(kept.queue(self._core, name))
+
+    async def update_queue(self, name: str, rules: Mapping[str, Any]) -> QueueView:
+        """Any of paused, strict, running_max and queued_max; a limit of 0 takes it away."""
+        return await self._perform(kept.change_queue(self._core, name, rules))
+
+    async def delete_queue(self, name: str) -> None:
+        """Take a queue's rules away; what is in it stays."""
+        await self._perform(kept.delete_queue(self._core, name))
+
+    async def purge_queue(self, name: str) -> int:
+        """Cancel what is queued in it; comes to the number of tasks."""
+        return await self._perform(kept.purge_queue(self._core, name))
+
+    def dead_letters(
+        self, *, job: str | None = None, namespace: str | None = None, limit: int | None = None
+    ) -> AsyncIterator[DeadView]:
+        """Tasks that gave up after all their restarts, oldest first."""
+        return self._transport.stream(kept.dead_letters(self._core, namespace, job, limit))
+
+    async def replay_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> Replayed:
+        """Run just these tasks again: by number, of a job, or with neither all of the namespace."""
+        return await self._perform(kept.replay(self._core, numbers, job))
+
+    async def purge_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> int:
+        """Forget dead letters, chosen likewise; comes to their number."""
+        return await self._perform(kept.purge_dead(self._core, numbers, job))
+
     async def cluster(self) -> ClusterInfo:
         return await self._perform(calls.cluster(self._core))
 
@@ -219,6 +277,25 @@ class Job:
         Returns when that is under way."""
         call = calls.stop(self._client._core, self._reference, self.view.namespace, index, now)
         await self._client._perform(call)
+
+    async def hold(self) -> Job:
+        """Let nothing more of it start until it is released; what runs goes on."""
+        self.view = await self._client._perform(
+            kept.hold(self._client._core, self._reference, self.view.namespace, True)
+        )
+        return self
+
+    async def release(self) -> Job:
+        """Let a held job go on."""
+        self.view = await self._client._perform(
+            kept.hold(self._client._core, self._reference, self.view.namespace, False)
+        )
+        return self
+
+    async def retry(self, *, failed: bool = False) -> Job:
+        """A new run of this finished one: all of it, or only the tasks that did not succeed."""
+        call = kept.retry(self._client._core, self._reference, self.view.namespace, failed)
+        return Job(self._client, await self._client._perform(call), True)
 
     def tasks(self, *, states: Iterable[str] = (), limit: int | None = None) -> AsyncIterator[TaskView]:
         """Tasks by index, read page by page as they are asked for."""

@@ -36,24 +36,24 @@ def down(leave_running: bool) -> Request:
 
 def submit(manifest: Mapping[str, Any], namespace: str, key: str, follow: str | None = None) -> Request:
     """`follow` (end, progress, logs) makes the answer a stream of lines instead of the job."""
-    path = _path("/jobs", [("namespace", namespace), ("follow", follow)])
+    path = path_with("/jobs", [("namespace", namespace), ("follow", follow)])
     return Request("POST", path, (JSON, ("Idempotency-Key", key)), msgspec.json.encode(manifest))
 
 
 def submit_bulk(items: list[bytes], namespace: str, key: str) -> Request:
     """`items` are manifests that are JSON already."""
     body = b'{"items":[' + b",".join(items) + b"]}"
-    return Request("POST", _path("/bulk/jobs", [("namespace", namespace)]), (JSON, ("Idempotency-Key", key)), body)
+    return Request("POST", path_with("/bulk/jobs", [("namespace", namespace)]), (JSON, ("Idempotency-Key", key)), body)
 
 
 def jobs(namespace: str, states: Iterable[str], labels: Mapping[str, str], limit: int, after: str | None) -> Request:
     filters = [("state", state) for state in states]
     filters += [("label", f"{name}={value}") for name, value in labels.items()]
-    return Request("GET", _path("/jobs", [("namespace", namespace), *filters, ("limit", limit), ("after", after)]))
+    return Request("GET", path_with("/jobs", [("namespace", namespace), *filters, ("limit", limit), ("after", after)]))
 
 
 def job(reference: str, namespace: str) -> Request:
-    return Request("GET", _job_path(reference, "", namespace))
+    return Request("GET", job_path(reference, "", namespace))
 
 
 TaskKey = int | str  # an index, or GROUP/INDEX where the job has several groups
@@ -61,41 +61,41 @@ TaskKey = int | str  # an index, or GROUP/INDEX where the job has several groups
 
 def stop(reference: str, namespace: str, task: TaskKey | None, now: bool) -> Request:
     below, query = ("", []) if task is None else _task_part(task)
-    return Request("DELETE", _job_path(reference, below, namespace, [*query, ("now", now or None)]))
+    return Request("DELETE", job_path(reference, below, namespace, [*query, ("now", now or None)]))
 
 
 def follow(reference: str, namespace: str, mode: str) -> Request:
-    return Request("GET", _job_path(reference, "/follow", namespace, [("mode", mode)]))
+    return Request("GET", job_path(reference, "/follow", namespace, [("mode", mode)]))
 
 
 def tasks(reference: str, namespace: str, states: Iterable[str], limit: int, after: str | None) -> Request:
     query = [*(("state", state) for state in states), ("limit", limit), ("after", after)]
-    return Request("GET", _job_path(reference, "/tasks", namespace, query))
+    return Request("GET", job_path(reference, "/tasks", namespace, query))
 
 
 def task(reference: str, namespace: str, task: TaskKey) -> Request:
     below, query = _task_part(task)
-    return Request("GET", _job_path(reference, below, namespace, query))
+    return Request("GET", job_path(reference, below, namespace, query))
 
 
 def attempts(reference: str, namespace: str, task: TaskKey) -> Request:
     below, query = _task_part(task)
-    return Request("GET", _job_path(reference, f"{below}/attempts", namespace, query))
+    return Request("GET", job_path(reference, f"{below}/attempts", namespace, query))
 
 
 def logs(reference: str, namespace: str, task: TaskKey, query: Query) -> Request:
     below, group = _task_part(task)
-    return Request("GET", _job_path(reference, f"{below}/logs", namespace, [*group, *query]))
+    return Request("GET", job_path(reference, f"{below}/logs", namespace, [*group, *query]))
 
 
 def why(reference: str, namespace: str, task: TaskKey | None = None) -> Request:
     below, query = ("", []) if task is None else _task_part(task)
-    return Request("GET", _job_path(reference, f"{below}/why", namespace, query))
+    return Request("GET", job_path(reference, f"{below}/why", namespace, query))
 
 
 def plan(manifests: list[Mapping[str, Any]], namespace: str) -> Request:
     body = msgspec.json.encode({"items": manifests})
-    return Request("POST", _path("/plan", [("namespace", namespace)]), (JSON,), body)
+    return Request("POST", path_with("/plan", [("namespace", namespace)]), (JSON,), body)
 
 
 def policies() -> Request:
@@ -107,11 +107,11 @@ def use_policy(name: str) -> Request:
 
 
 def runs(reference: str, namespace: str, limit: int, after: str | None) -> Request:
-    return Request("GET", _job_path(reference, "/runs", namespace, [("limit", limit), ("after", after)]))
+    return Request("GET", job_path(reference, "/runs", namespace, [("limit", limit), ("after", after)]))
 
 
 def nodes(limit: int, after: str | None) -> Request:
-    return Request("GET", _path("/nodes", [("limit", limit), ("after", after)]))
+    return Request("GET", path_with("/nodes", [("limit", limit), ("after", after)]))
 
 
 def node(name: str) -> Request:
@@ -129,12 +129,12 @@ def label_node(name: str, labels: Mapping[str, str | None]) -> Request:
 
 def events(namespace: str, job_name: str | None, limit: int, after: str | None) -> Request:
     query = [("namespace", namespace), ("job", job_name), ("limit", limit), ("after", after)]
-    return Request("GET", _path("/events", query))
+    return Request("GET", path_with("/events", query))
 
 
 def follow_events(namespace: str, job_name: str | None, after: str | None) -> Request:
     query = [("namespace", namespace), ("job", job_name), ("after", after), ("follow", True)]
-    return Request("GET", _path("/events", query), (("Accept", "text/event-stream"),))
+    return Request("GET", path_with("/events", query), (("Accept", "text/event-stream"),))
 
 
 def _task_part(task: TaskKey) -> tuple[str, list[tuple[str, object]]]:
@@ -142,11 +142,11 @@ def _task_part(task: TaskKey) -> tuple[str, list[tuple[str, object]]]:
     return f"/tasks/{quote(index, safe='')}", [("group", group or None)]
 
 
-def _job_path(reference: str, below: str, namespace: str, query: Query = ()) -> str:
-    return _path(f"/jobs/{quote(reference, safe='@:')}{below}", [("namespace", namespace), *query])
+def job_path(reference: str, below: str, namespace: str, query: Query = ()) -> str:
+    return path_with(f"/jobs/{quote(reference, safe='@:')}{below}", [("namespace", namespace), *query])
 
 
-def _path(path: str, query: Query) -> str:
+def path_with(path: str, query: Query) -> str:
     given = [(name, _word(value)) for name, value in query if value is not None]
     return f"{path}?{urlencode(given)}" if given else path
 

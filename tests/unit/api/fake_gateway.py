@@ -14,6 +14,7 @@ import msgspec
 
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem, ShunterError
 from shunter.model.jobs import JobSpec
+from shunter.model.kept_views import DeadPage, DeadView, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.manifests import JobReader, check_labels
 from shunter.model.views import (
     AttemptPage,
@@ -40,12 +41,15 @@ from shunter.model.views import (
 )
 from shunter.ports.gateway import (
     Caller,
+    DeadChoice,
+    DispatchRequest,
     EventPosition,
     EventQuery,
     JobQuery,
     JobReference,
     LogPiece,
     LogQuery,
+    QueueChange,
     TaskQuery,
     TaskReference,
 )
@@ -53,6 +57,17 @@ from shunter.ports.gateway import (
 TOKEN = "correct-horse"
 Item = TypeVar("Item")
 AT = "2030-01-01T00:00:00.000Z"
+
+
+TEMPLATE = TemplateView(
+    name="nightly", namespace="default", id=9, state="scheduled", type="batch", count=1, command=["true"], user="me",
+    labels={}, set_at=AT, cron="0 1 * * *", timezone="UTC", overlap="skip", catch_up="none", next_at=AT,
+)  # fmt: skip
+QUEUE = QueueView(name="film", queued=3, running=1, paused=False, strict=False, running_max=2)
+DEAD = DeadView(
+    name="render@1/3", number=7, namespace="default", job="render", run=1, group="main", index=3, exit_code=1,
+    reason="exit code 1", at=AT,
+)  # fmt: skip
 
 
 @dataclass
@@ -151,6 +166,74 @@ class FakeGateway:
         self._enter()
         self._find(job)
         self.stopped.append((job, None if task is None else task.index, now))
+
+    async def hold(self, caller: Caller, job: JobReference, is_held: bool) -> JobView:
+        self._enter((job, is_held))
+        return self._find(job).view
+
+    async def retry(self, caller: Caller, job: JobReference, only_failed: bool, key: str | None) -> JobView:
+        self._enter((job, only_failed, key))
+        return self._find(job).view
+
+    async def templates(self, caller: Caller, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
+        self._enter((namespace, limit, after))
+        return TemplatePage([TEMPLATE], None, 1)
+
+    async def template(self, caller: Caller, namespace: str, name: str) -> TemplateView:
+        self._enter()
+        if name != TEMPLATE.name:
+            raise NotFound(f"there is no template {name}")
+        return TEMPLATE
+
+    async def pause_template(self, caller: Caller, namespace: str, name: str, is_paused: bool) -> TemplateView:
+        self._enter(is_paused)
+        return await self.template(caller, namespace, name)
+
+    async def drop_template(self, caller: Caller, namespace: str, name: str) -> None:
+        await self.template(caller, namespace, name)
+
+    async def dispatch(self, caller: Caller, request: DispatchRequest) -> JobView:
+        self._enter(request)
+        await self.template(caller, request.namespace, request.name)
+        spec = self.manifests.read(
+            {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["x"]}}, name_default="nightly"
+        )
+        return self._find(JobReference("default", id=self._submit(spec, caller).id)).view
+
+    async def queues(self, caller: Caller) -> QueuePage:
+        self._enter()
+        return QueuePage([QUEUE], None, 1)
+
+    async def queue(self, caller: Caller, name: str) -> QueueView:
+        self._enter()
+        if name != QUEUE.name:
+            raise NotFound(f"there is no queue {name}")
+        return QUEUE
+
+    async def change_queue(self, caller: Caller, name: str, change: QueueChange) -> QueueView:
+        self._enter((name, change))
+        return QUEUE
+
+    async def drop_queue(self, caller: Caller, name: str) -> None:
+        await self.queue(caller, name)
+
+    async def purge_queue(self, caller: Caller, name: str) -> int:
+        self._enter(name)
+        return 3
+
+    async def dead_letters(
+        self, caller: Caller, namespace: str | None, job: str | None, limit: int, after: str | None
+    ) -> DeadPage:
+        self._enter((namespace, job, limit, after))
+        return DeadPage([DEAD], None, 1)
+
+    async def replay(self, caller: Caller, choice: DeadChoice) -> Replayed:
+        self._enter(choice)
+        return Replayed([], 1)
+
+    async def purge_dead(self, caller: Caller, choice: DeadChoice) -> int:
+        self._enter(choice)
+        return len(choice.numbers)
 
     async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage:
         self._enter(query)

@@ -1,0 +1,143 @@
+"""Handlers for what is kept beside jobs: templates, queues, dead letters; and for holding and repeating jobs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shunter.api.exchange import Exchange
+from shunter.api.jobs import idempotency_key, job_of
+from shunter.api.routing import Context
+from shunter.model.fields import Section
+from shunter.model.kept_fields import DEAD_CHOICE, QUEUE_PATCH
+from shunter.model.kept_views import DeadPage, Purged, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
+from shunter.model.name_fields import NAME
+from shunter.model.problems import Problems
+from shunter.model.views import JobView
+from shunter.ports.gateway import DeadChoice, DispatchRequest, QueueChange
+
+SMALL_SIZE_MAX = 64 * 2**10
+DISPATCH_SIZE_MAX = 2 * 2**20  # a payload of a mebibyte in base64, and parameters
+
+
+class TemplatePatch(msgspec.Struct, forbid_unknown_fields=True):
+    paused: bool
+
+
+class DispatchBody(msgspec.Struct, forbid_unknown_fields=True):
+    """A payload is base64 in JSON."""
+
+    parameters: dict[str, str] = {}
+    payload: bytes | None = None
+
+
+_template_decoder = msgspec.json.Decoder(TemplatePatch)
+_dispatch_decoder = msgspec.json.Decoder(DispatchBody)
+_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+
+
+# ---- jobs ----
+
+
+async def hold_job(context: Context, exchange: Exchange) -> JobView:
+    return await context.gateway.hold(exchange.caller, job_of(exchange), True)
+
+
+async def release_job(context: Context, exchange: Exchange) -> JobView:
+    return await context.gateway.hold(exchange.caller, job_of(exchange), False)
+
+
+async def retry_job(context: Context, exchange: Exchange) -> JobView:
+    job, key = job_of(exchange), idempotency_key(exchange)
+    return await context.gateway.retry(exchange.caller, job, exchange.query["failed"], key)
+
+
+# ---- templates ----
+
+
+async def list_templates(context: Context, exchange: Exchange) -> TemplatePage:
+    asked = exchange.query
+    return await context.gateway.templates(exchange.caller, asked["namespace"], asked["limit"], asked["after"])
+
+
+async def get_template(context: Context, exchange: Exchange) -> TemplateView:
+    return await context.gateway.template(exchange.caller, exchange.query["namespace"], exchange.names["template"])
+
+
+async def patch_template(context: Context, exchange: Exchange) -> TemplateView:
+    patch = await exchange.read_json(_template_decoder, SMALL_SIZE_MAX)
+    name = exchange.query["namespace"], exchange.names["template"]
+    return await context.gateway.pause_template(exchange.caller, *name, patch.paused)
+
+
+async def delete_template(context: Context, exchange: Exchange) -> None:
+    await context.gateway.drop_template(exchange.caller, exchange.query["namespace"], exchange.names["template"])
+
+
+async def run_template(context: Context, exchange: Exchange) -> JobView:
+    key = idempotency_key(exchange)
+    body = await exchange.read_json(_dispatch_decoder, DISPATCH_SIZE_MAX)
+    name = exchange.query["namespace"], exchange.names["template"]
+    request = DispatchRequest(*name, body.parameters, body.payload, key)
+    return await context.gateway.dispatch(exchange.caller, request)
+
+
+# ---- queues ----
+
+
+async def list_queues(context: Context, exchange: Exchange) -> QueuePage:
+    return await context.gateway.queues(exchange.caller)
+
+
+async def get_queue(context: Context, exchange: Exchange) -> QueueView:
+    return await context.gateway.queue(exchange.caller, _queue(exchange))
+
+
+async def patch_queue(context: Context, exchange: Exchange) -> QueueView:
+    name = _queue(exchange)
+    change = QueueChange(**await _read(exchange, QUEUE_PATCH))
+    return await context.gateway.change_queue(exchange.caller, name, change)
+
+
+async def delete_queue(context: Context, exchange: Exchange) -> None:
+    await context.gateway.drop_queue(exchange.caller, _queue(exchange))
+
+
+async def purge_queue(context: Context, exchange: Exchange) -> Purged:
+    return Purged(await context.gateway.purge_queue(exchange.caller, _queue(exchange)))
+
+
+def _queue(exchange: Exchange) -> str:
+    problems = Problems()
+    NAME.read(exchange.names["queue"], "path.queue", problems)
+    problems.raise_any()
+    return exchange.names["queue"]
+
+
+# ---- dead letters ----
+
+
+async def list_dead(context: Context, exchange: Exchange) -> DeadPage:
+    asked = exchange.query
+    place = asked["namespace"], asked["job"]
+    return await context.gateway.dead_letters(exchange.caller, *place, asked["limit"], asked["after"])
+
+
+async def replay_dead(context: Context, exchange: Exchange) -> Replayed:
+    return await context.gateway.replay(exchange.caller, await _choice(exchange))
+
+
+async def purge_dead(context: Context, exchange: Exchange) -> Purged:
+    return Purged(await context.gateway.purge_dead(exchange.caller, await _choice(exchange)))
+
+
+async def _choice(exchange: Exchange) -> DeadChoice:
+    return DeadChoice(exchange.query["namespace"], **await _read(exchange, DEAD_CHOICE))
+
+
+async def _read(exchange: Exchange, section: Section) -> dict[str, Any]:
+    problems = Problems()
+    found = section.read(await exchange.read_json(_document_decoder, SMALL_SIZE_MAX), "body", problems)
+    problems.raise_any()
+    return found

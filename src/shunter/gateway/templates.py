@@ -1,0 +1,108 @@
+"""Templates as people see them. Called by the gateway and by `gateway.runs`, which lists them beside the jobs."""
+
+from __future__ import annotations
+
+from shunter.engine.books.templates import Template
+from shunter.engine.state import State
+from shunter.model.errors import NotFound
+from shunter.model.kept_views import TemplatePage, TemplateView
+from shunter.model.lifecycles import JobState
+from shunter.model.resources import format_amount
+from shunter.model.views import JobView, iso
+
+
+def template_page(state: State, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
+    """By namespace and name; the cursor is the last one's."""
+    found = sorted(
+        (template for template in state.templates.by_id.values() if namespace in (None, template.namespace)),
+        key=_cursor,
+    )
+    behind = [template for template in found if after is None or _cursor(template) > after]
+    items = [template_view(state, template) for template in behind[:limit]]
+    return TemplatePage(items, _cursor(behind[limit - 1]) if len(behind) > limit else None, len(found))
+
+
+def find_template(state: State, namespace: str, name: str) -> Template:
+    template = state.templates.get(namespace, name)
+    if template is None:
+        raise NotFound(f"there is no template {name} in namespace {namespace}")
+    return template
+
+
+def template_view(state: State, template: Template) -> TemplateView:
+    spec, options = template.spec, template.spec.options
+    view = TemplateView(
+        name=template.name,
+        namespace=template.namespace,
+        id=template.id,
+        state=_state(template),
+        type=spec.type,
+        count=spec.count,
+        command=list(spec.groups[0].task.command),
+        user=template.user,
+        labels=spec.labels,
+        set_at=iso(template.set_ms / 1000) or "",
+        next_at=iso(template.next_ms / 1000) if template.next_ms is not None else None,
+        skipped_at=iso(template.skipped_ms / 1000),
+        skipped_because=template.skipped_because or None,
+    )
+    if options.schedule is not None:
+        schedule = options.schedule
+        view.cron, view.timezone = schedule.cron, schedule.timezone
+        view.overlap, view.catch_up = schedule.overlap, schedule.catch_up
+    if options.parameters is not None:
+        parameters = options.parameters
+        view.required, view.optional = list(parameters.required), parameters.optional
+        view.payload = parameters.payload
+    unfinished = state.unfinished_runs(template.namespace, template.name)
+    view.unfinished = len(unfinished)
+    run, _, ended = state.last_run(template.namespace, template.name)
+    if unfinished and unfinished[-1].run > run:
+        view.last_run, view.last_state = unfinished[-1].run, unfinished[-1].state.word
+    elif run:
+        view.last_run, view.last_state = run, JobState(ended).word
+    return view
+
+
+def template_as_job(template: Template) -> JobView:
+    """Among jobs a template is a run that has not come yet."""
+    spec = template.spec
+    first = spec.groups[0]
+    return JobView(
+        name=template.name,
+        namespace=template.namespace,
+        id=template.id,
+        run=0,
+        state=_state(template),
+        type=spec.type,
+        count=spec.count,
+        counts={},
+        priority=spec.priority,
+        submitted_at=iso(template.set_ms / 1000) or "",
+        reason=_expectation(template),
+        labels=spec.labels,
+        user=template.user,
+        command=list(first.task.command),
+        resources={resource: format_amount(resource, amount) for resource, amount in first.needs.items()},
+    )
+
+
+def _state(template: Template) -> str:
+    if template.is_paused:
+        return "paused"
+    return "scheduled" if template.is_scheduled else "dispatchable"
+
+
+def _expectation(template: Template) -> str:
+    """What comes next."""
+    schedule = template.spec.options.schedule
+    if schedule is None:
+        return f"runs when it is dispatched: shunter dispatch {template.name}"
+    if template.is_paused:
+        return f"runs again after: shunter cron resume {template.name}"
+    line = f"by {schedule.cron!r} in {schedule.timezone}"
+    return f"runs next at {iso(template.next_ms / 1000)}, {line}" if template.next_ms is not None else f"{line}: never"
+
+
+def _cursor(template: Template) -> str:
+    return f"{template.namespace}/{template.name}"
