@@ -55,7 +55,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     "Queues and dead letters": (
         Entry("queues", "queues:queues", "List the queues."),
         Entry("queue", "queues:queue", "Limit, pause, purge or delete a queue."),
-        Entry("dead", "dead:dead", "Tasks that gave up: list, replay, purge."),
+        Entry("dead", "dead:dead", "List, replay or purge tasks that gave up."),
     ),
     "Look at the cluster": (
         Entry("nodes", "nodes:nodes", "List the nodes."),

@@ -26,7 +26,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job.")]
 
 @cron.callback()
 def overview(context: typer.Context) -> None:
-    """Jobs that a clock runs (schedule), and jobs that dispatches run (parameters).
+    """Look after jobs that a clock runs (schedule), and jobs that dispatches run (parameters).
 
     Submitting such a manifest keeps it as a template; each firing or dispatch is a run of its name.
 

@@ -29,7 +29,7 @@ All = Annotated[bool, typer.Option("--all", help="All of the namespace.")]
 
 @dead.callback()
 def overview(context: typer.Context) -> None:
-    """Dead letters: tasks that gave up after all the restarts that their policy gives them.
+    """List, replay or purge dead letters: tasks that gave up after all the restarts that their policy gives them.
 
     They are kept until they are replayed or purged, the newest 10,000 of them.
 

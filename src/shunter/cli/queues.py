@@ -13,7 +13,10 @@ from shunter.cli.printing import Column, print_document, print_items, print_tabl
 from shunter.model.errors import Invalid, Problem
 from shunter.model.kept_views import QueueView
 
-queue = plain_typer(no_args_is_help=True, help="Limit, pause, purge or delete a named queue.")
+queue = plain_typer(
+    no_args_is_help=True,
+    help="Limit, pause, purge or delete a named queue.\n\n\b\nshunter queue set film --running-max 10",
+)
 Name = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.")]
 
 

@@ -36,6 +36,9 @@ class Repeating:
     async def retry(self, reference: JobReference, only_failed: bool, user: str, key: str | None) -> Submitted:
         """A new run of a finished one: all of it, or the tasks that did not succeed."""
         run = await self._runs.find(reference)
+        known = self._engine.state.keys.get(key) if key else None
+        if known:  # the name may mean the run that the first request with this key made
+            return Submitted(known[0], False)
         if isinstance(run, Job):
             raise Conflict(
                 f"run {run.run} of {run.name} has not ended (it is {run.state.word}): wait for it, or stop it"
