@@ -6,10 +6,11 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
-from tests.e2e.cluster import Cluster
+from tests.e2e.cluster import Cluster, eventually
 from tests.services.docker_daemon import IMAGE, TestDaemon
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +26,29 @@ def test_the_program_runs_to_its_end(cluster: Cluster, program: Path) -> None:
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda path: path.stem)
 def test_the_manifest_is_submitted_and_its_jobs_end_well(cluster: Cluster, manifest: Path) -> None:
     cluster.shunter("submit", "-f", str(manifest), "--wait", code=0)
+
+
+def test_the_service_is_kept_and_updated_one_task_after_the_other(cluster: Cluster) -> None:
+    manifest = (ROOT / "examples" / "lasting" / "service.yaml").read_text()
+    cluster.shunter("submit", "-f", "-", stdin=manifest)
+    eventually(lambda: greetings(cluster) == ["hello", "hello"], "two tasks say hello")
+    cluster.shunter("submit", "-f", "-", stdin=manifest.replace("GREETING: hello", "GREETING: welcome"))
+    eventually(lambda: greetings(cluster) == ["welcome", "welcome"], "both were replaced")
+    cluster.shunter("stop", "greeter")
+    cluster.shunter("wait", "greeter", code=1)
+
+
+def greetings(cluster: Cluster) -> list[str]:
+    """What the healthy tasks of the service say."""
+    found = []
+    for task in cluster.items("tasks", "greeter"):
+        if task["healthy"]:
+            try:
+                with urlopen(f"http://127.0.0.1:{task['ports']['web']}/", timeout=5) as answer:
+                    found.append(answer.read().decode().strip())
+            except OSError:
+                continue  # it has just been replaced
+    return found
 
 
 def test_containers_run_to_their_end(home: Cluster, docker: TestDaemon) -> None:
