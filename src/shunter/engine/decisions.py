@@ -12,7 +12,6 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.records import ClassRecord, Group
 from shunter.engine.round import Round
-from shunter.model.jobs import LICENCE_PREFIX
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.planning.view import Decision, IntArray, Placement, Preemption
 
@@ -128,9 +127,8 @@ def lanes_max(round: Round, record: ClassRecord) -> int:
         return 0
     if queue.running_max:
         most = min(most, queue.running_max - state.queue_widths[record.key.queue])
-    for resource, need in record.key.needs:
-        if resource.startswith(LICENCE_PREFIX):
-            most = min(most, (state.cluster.licences().get(resource, 0) - state.licences_used[resource]) // need)
+    for resource, need in record.licences:
+        most = min(most, (state.cluster.licences().get(resource, 0) - state.licences_used[resource]) // need)
     return max(most, 0)
 
 

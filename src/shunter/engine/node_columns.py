@@ -94,8 +94,8 @@ class NodeColumns:
         self.view.owner[node] = job
         self.touch(node)
 
-    def reserve(self, node: int, vector: IntArray, lanes: int) -> None:
-        self.view.reserved[node, : vector.size] += vector * lanes  # columns are only ever added at the end
+    def reserve(self, node: int, amounts: IntArray) -> None:
+        self.view.reserved[node, : amounts.size] += amounts  # columns are only ever added at the end
         self.touch(node)
 
     def refresh_eligible(self, node: NodeRecord) -> None:

@@ -175,6 +175,22 @@ class Lanes:
     may_refill: bool = False  # the policy chose this node, and what constraints ask about has not changed since
 
 
+@dataclass(slots=True, eq=False)
+class Holder:
+    """What the lanes of one user in one namespace reserve, by column of the nodes' resources."""
+
+    classes: int = 0
+    amounts: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def add(self, amounts: IntArray) -> None:
+        if self.amounts.size < amounts.size:
+            self.amounts = np.concatenate([self.amounts, np.zeros(amounts.size - self.amounts.size, np.int64)])
+        if self.amounts.size == amounts.size:
+            self.amounts += amounts
+        else:
+            self.amounts[: amounts.size] += amounts
+
+
 class ClassKey(msgspec.Struct, frozen=True, array_like=True):
     """All that a planner can tell tasks apart by."""
 
@@ -200,6 +216,8 @@ class ClassRecord:
     task_class: TaskClass
     vector: IntArray
     touched: dict[int, None]  # the state's: classes of which something that policies see has changed
+    holder: Holder
+    licences: tuple[tuple[str, int], ...]  # that a lane needs
     queued: int = 0  # ready to be placed; back-off not counted
     members: int = 0  # unfinished groups
     groups: deque[Group] = field(default_factory=deque)  # those with something ready, oldest first

@@ -206,7 +206,7 @@ def fingerprint(state: State) -> dict[str, Any]:
         },
         "keys": dict(state.keys),
         "books": {name: book.dump() for name, book in state.books.items()},
-        "usage": {who: _amounts(state, used.tolist()) for who, used in state.usage.items()},
+        "usage": {who: _amounts(state, used.tolist()) for who, used in state.usage.items() if used.any()},
         "owners": state.nodes.view.owner[: state.nodes.view.count].tolist(),
         "live": int(np.isin(table.state[: table.used], (2, 3, 4)).sum()),
     }  # fmt: skip

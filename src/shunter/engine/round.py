@@ -4,7 +4,7 @@ every function that decides."""
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from random import Random
@@ -57,10 +57,6 @@ class Timers:
         return self.heap[0][0] if self.heap else None
 
 
-_OF_TASKS = frozenset({c.TaskStarted, c.TasksFinished, c.TaskEnded, c.TasksLost, c.TasksMoved, c.TaskHealth})
-_OF_NODES = frozenset({c.NodeJoined, c.NodeMoved, c.NodeLabelled, c.NodeAttributed, c.NodeSwitched})
-
-
 @dataclass(slots=True)
 class Round:
     state: State
@@ -87,21 +83,25 @@ class Round:
     def record(self, change: Change) -> None:
         self.state.apply(change)
         self.changes.append(change)
-        kind = type(change)
-        if kind in _OF_TASKS:
-            self._stir(change)
-        elif kind is c.EdgeSettled:
-            self.stirred[change.job, 0] = None  # type: ignore[union-attr]
-        elif kind in _OF_NODES:
-            self.stirred_nodes[change.node] = None  # type: ignore[union-attr]
+        stir = _STIRRED_BY.get(type(change))
+        if stir is not None:
+            stir(self, change)
 
-    def _stir(self, change: Any) -> None:
+    def stir_job(self, change: Any) -> None:
         """What happens to a job that is kept up is looked at before the round ends: by `engine.services`."""
+        if not self.state.lasting.jobs:
+            return
         job = self.state.jobs[change.job]
         if job.type == BATCH:
             return
         group = job.group(change.group) if job.type in EVERYWHERE else None
         self.stirred[job.id, group.node if group is not None else 0] = None
+
+    def stir_released(self, change: c.EdgeSettled) -> None:
+        self.stirred[change.job, 0] = None
+
+    def stir_node(self, change: Any) -> None:
+        self.stirred_nodes[change.node] = None
 
     def order(self, group: Group, first: int, last: int, attempt: int, node: int) -> None:
         """Say to the node's worker, once committed, that it shall run these tasks."""
@@ -143,6 +143,15 @@ class Round:
             yield node, Recall(self.epoch, reservations)
         for node, seq in self.acks.items():
             yield node, Ack(seq)
+
+
+_STIRRED_BY: dict[type, Callable[[Round, Any], None]] = {
+    **dict.fromkeys(
+        (c.TaskStarted, c.TasksFinished, c.TaskEnded, c.TasksLost, c.TasksMoved, c.TaskHealth), Round.stir_job
+    ),
+    **dict.fromkeys((c.NodeJoined, c.NodeMoved, c.NodeLabelled, c.NodeAttributed, c.NodeSwitched), Round.stir_node),
+    c.EdgeSettled: Round.stir_released,
+}
 
 
 def _differences(group: Group, first: int, last: int) -> tuple[list[int], list[str]]:

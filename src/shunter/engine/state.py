@@ -28,7 +28,7 @@ from shunter.engine.books.queues import QueueBook
 from shunter.engine.books.templates import TemplateBook
 from shunter.engine.node_columns import NodeColumns
 from shunter.engine.queues import make_ready, unqueue
-from shunter.engine.records import STATES, Blueprint, ClassKey, ClassRecord, Group, Job, Lanes, runs_of
+from shunter.engine.records import STATES, Blueprint, ClassKey, ClassRecord, Group, Holder, Job, Lanes, runs_of
 from shunter.engine.table import TaskTable
 from shunter.model.jobs import BATCH, EVERYWHERE, LICENCE_PREFIX, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, NODE, JobEvent, JobState, NodeEvent, TaskState
@@ -60,7 +60,7 @@ class State:
         self.next_class = 1
         self.task_counts = [0] * STATES  # of all unfinished jobs
         self.job_counts = [0] * len(JobState)
-        self.usage: dict[tuple[str, str], IntArray] = {}  # (namespace, user) -> what their lanes reserve
+        self.holders: dict[tuple[str, str], Holder] = {}  # (namespace, user) -> what their lanes reserve
         self.licences_used: Counter[str] = Counter()
         self.repelling: dict[int, Job] = {}  # jobs that want some others not beside them
         # Not part of the committed state: what waits, as policies see it, and the classes to look at again for that.
@@ -149,6 +149,10 @@ class State:
     def last_run(self, namespace: str, name: str) -> LastRun:
         """The newest ended run of a name."""
         return self.last_runs.get(namespace, {}).get(name, NO_RUN)
+
+    @property
+    def usage(self) -> dict[tuple[str, str], IntArray]:
+        return {who: holder.amounts for who, holder in self.holders.items()}
 
     def blueprint(self, groups: tuple[GroupSpec, ...]) -> bytes:
         """The body that stands for these groups in a JobSubmitted."""
@@ -339,7 +343,11 @@ class State:
             class_id, dict(key.needs), key.namespace, key.user, key.priority, key.datacenters, key.constraints,
             key.queue, key.runtime, key.deadline_ms, key.rules,
         )  # fmt: skip
-        record = ClassRecord(key, task_class, self.nodes.vector(task_class.needs), self.touched_classes)
+        holder = self.holders.get((key.namespace, key.user)) or Holder()
+        self.holders[key.namespace, key.user] = holder
+        holder.classes += 1
+        vector = self.nodes.vector(task_class.needs)
+        record = ClassRecord(key, task_class, vector, self.touched_classes, holder, _licences_of(key))
         self.classes[class_id] = record
         self._class_ids[key] = class_id
         self.next_class = max(self.next_class, class_id + 1)
@@ -422,6 +430,9 @@ class State:
             del self.classes[record.id]
             del self._class_ids[record.key]
             record.touch()
+            record.holder.classes -= 1
+            if not record.holder.classes:
+                del self.holders[record.key.namespace, record.key.user]
 
     def make_ready(self, group: Group, first: int, last: int) -> None:
         """Let queued tasks be placed, unless their job is held."""
@@ -483,32 +494,18 @@ class State:
         lanes.width = change.width
         record.width += added
         record.touch()
-        self.nodes.reserve(change.node, record.vector, added)
-        self._account(record, added)
+        amounts = record.vector * added
+        self.nodes.reserve(change.node, amounts)
+        record.holder.add(amounts)
+        self.queue_widths[record.key.queue] += added
+        for resource, need in record.licences:
+            self.licences_used[resource] += need * added
         if not change.width:
             del record.lanes[change.node]
             del self.nodes.records[change.node].lanes[change.class_id]
             self._drop_class_if_unused(record)
         if record.key.rules is not None and record.key.rules.exclusive:
             self._settle_owner(change.node)
-
-    def _account(self, record: ClassRecord, added: int) -> None:
-        """Whose lanes these are: by user, by queue, and of licences."""
-        key = record.key
-        self.queue_widths[key.queue] += added
-        who = (key.namespace, key.user)
-        used = self.usage.get(who)
-        if used is None or used.size < record.vector.size:
-            grown = np.zeros(record.vector.size, np.int64)
-            if used is not None:
-                grown[: used.size] = used
-            used = self.usage[who] = grown
-        used[: record.vector.size] += record.vector * added
-        if not used.any():
-            del self.usage[who]
-        for resource, need in key.needs:
-            if resource.startswith(LICENCE_PREFIX):
-                self.licences_used[resource] += need * added
 
     def _settle_owner(self, node: int) -> None:
         """A node belongs to the job that has exclusive lanes there."""
@@ -519,6 +516,10 @@ class State:
 
 def _options_of(body: msgspec.Raw) -> JobOptions:
     return PLAIN if body == c.NO_OPTIONS else _options_decoder.decode(body)
+
+
+def _licences_of(key: ClassKey) -> tuple[tuple[str, int], ...]:
+    return tuple(each for each in key.needs if each[0].startswith(LICENCE_PREFIX))
 
 
 def _rules_of(job: Job, part: int, spec: GroupSpec) -> Rules | None:
