@@ -25,7 +25,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job.")]
 
 
 @cron.callback()
-def overview(context: typer.Context) -> None:
+def overview(context: typer.Context, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
     """Look after jobs that a clock runs (schedule), and jobs that dispatches run (parameters).
 
     Submitting such a manifest keeps it as a template; each firing or dispatch is a run of its name.
@@ -36,7 +36,7 @@ def overview(context: typer.Context) -> None:
     shunter cron run nightly            a run now, whatever the clock says
     """
     if context.invoked_subcommand is None:
-        _list(NAMESPACE_DEFAULT, Format.TABLE)
+        _list(namespace, output)
 
 
 @cron.command("list")

@@ -28,7 +28,7 @@ All = Annotated[bool, typer.Option("--all", help="All of the namespace.")]
 
 
 @dead.callback()
-def overview(context: typer.Context) -> None:
+def overview(context: typer.Context, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
     """List, replay or purge dead letters: tasks that gave up after all the restarts that their policy gives them.
 
     They are kept until they are replayed or purged, the newest 10,000 of them.
@@ -40,7 +40,7 @@ def overview(context: typer.Context) -> None:
     shunter dead purge --all
     """
     if context.invoked_subcommand is None:
-        _list(None, LETTERS_SHOWN, NAMESPACE_DEFAULT, Format.TABLE)
+        _list(None, LETTERS_SHOWN, namespace, output)
 
 
 @dead.command("list")

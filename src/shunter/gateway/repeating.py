@@ -17,7 +17,7 @@ from shunter.engine.submits import Submitted
 from shunter.engine.table import unpack_columns
 from shunter.gateway.runs import FinishedRun, Runs
 from shunter.model.errors import Conflict, NotFound
-from shunter.model.jobs import LASTING, PLAIN, GroupSpec, JobOptions, JobSpec
+from shunter.model.jobs import EVERYWHERE, LASTING, PLAIN, GroupSpec, JobOptions, JobSpec
 from shunter.model.kept_views import DeadPage, DeadView, Replayed
 from shunter.model.lifecycles import TaskState
 from shunter.model.views import SubmittedJob, iso
@@ -46,6 +46,8 @@ class Repeating:
         if not run.view.run:
             raise Conflict(f"{run.view.name} is a template: start a run of it with `shunter dispatch {run.view.name}`")
         spec = _spec_of(run.summary)
+        if only_failed and spec.type in EVERYWHERE:
+            raise Conflict(f"{spec.name} runs once on every node: retry all of it, without --failed")
         chosen = await self._not_succeeded(run) if only_failed else None
         if chosen is not None and not chosen:
             raise Conflict(f"all tasks of {run.view.name}@{run.view.run} succeeded: there is nothing to retry")
@@ -116,8 +118,8 @@ class Repeating:
                 )
             else:
                 spec = _spec_of(_summary_decoder.decode(finished.summary))
-                if spec.type in LASTING:
-                    refusal = Conflict(f"{letter.name} is a {spec.type}: submit it again instead")
+                if spec.type in LASTING or spec.type in EVERYWHERE:
+                    refusal = Conflict(f"{letter.name} is a {spec.type} job: submit or retry all of it instead")
         if refusal is not None and is_picky:
             raise refusal
         return spec if refusal is None else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from shunter.engine.dependencies import waits_for
@@ -212,5 +214,46 @@ def test_a_group_whose_edge_can_come_true_no_more_is_left_out() -> None:
         for _, order in orders:
             await stage.end(node, order)
         assert ended_as(stage, "bad") == "failed"
+
+    play(scene)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_a_random_graph_comes_to_its_end_with_every_edge_obeyed(seed: int) -> None:
+    """Whatever fails, whenever the manager dies: each job ran if and only if its edges let it."""
+    chance = Random(seed)
+    count = chance.randint(5, 40)
+    edges = {
+        number: [
+            After(f"j{target}", chance.choice(["succeeded", "failed", "finished"]), chance.choice(["cancel", "run"]))
+            for target in chance.sample(range(number), min(number, chance.randint(0, 3)))
+        ]
+        for number in range(count)
+    }
+    fails = {number: chance.random() < 0.3 for number in range(count)}
+    expected: dict[int, str] = {}
+    for number in range(count):
+        is_free = all(
+            edge.when in ("finished", expected[int(edge.job[1:])]) or edge.otherwise == "run" for edge in edges[number]
+        )
+        expected[number] = ("failed" if fails[number] else "succeeded") if is_free else "cancelled"
+
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=3)
+        specs = [spec(f"j{number}", options=JobOptions(after=tuple(edges[number]))) for number in range(count)]
+        shuffled = chance.sample(specs, count)
+        await stage.submit(*shuffled)
+        names = {job.id: int(job.name[1:]) for job in stage.engine.state.jobs.values()}
+        names.update({stage.engine.state.last_run("default", f"j{n}")[1]: n for n in range(count)})
+        for _ in range(10 * count):
+            if not stage.engine.state.jobs:
+                break
+            if chance.random() < 0.1:
+                await stage.revive()
+            for _, order in stage.orders():
+                await stage.end(node, order, exit_code=int(fails[names[order.job]]))
+            await stage.settle(0.1)
+        assert not stage.engine.state.jobs
+        assert {number: ended_as(stage, f"j{number}") for number in range(count)} == expected
 
     play(scene)
