@@ -115,3 +115,19 @@ def test_more_urgent_jobs_go_first(cluster: Cluster, gate: Gate) -> None:
     cluster.shunter("wait", blocker, *names)
     started = {name: cluster.json("job", name)["started_at"] for name in names}
     assert started["urgent"] < started["early"] < started["later"]
+
+
+def test_licences_are_counts_of_the_whole_cluster(cluster: Cluster, gate: Gate) -> None:
+    """D-19: no more tasks run at once than there are licences; more of them let more tasks start."""
+    cluster.shunter("cluster", "set", "licence/matlab=1")
+    words = ("--detach", "--name", "licensed", "--count", "2", "--cpu", "100m", "--resource", "licence/matlab=1")
+    cluster.shunter("run", *words, "--", *gate.command)
+    gate.reached(1)
+    assert cluster.json("cluster")["licences"] == {"matlab": {"total": 1, "used": 1}}
+    assert cluster.json("job", "licensed")["counts"] == {"running": 1, "queued": 1}
+    cluster.shunter("cluster", "set", "licence/matlab=2")
+    gate.reached(2)
+    gate.open()
+    cluster.shunter("wait", "licensed")
+    cluster.shunter("cluster", "set", "licence/matlab=none")
+    assert cluster.json("cluster")["licences"] == {}

@@ -11,7 +11,6 @@ from shunter.api.references import parse_event_position
 from shunter.api.routing import Context
 from shunter.api.streams import EVENT_STREAM, stream_events
 from shunter.model import cluster_fields
-from shunter.model.problems import Problems
 from shunter.model.views import ClusterInfo, EventPage, NodePage, NodeStatsView, NodeView
 from shunter.ports.gateway import EventPosition, EventQuery
 
@@ -50,11 +49,12 @@ async def get_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
 
 
 async def patch_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
-    problems = Problems()
-    document = await exchange.read_json(_document_decoder, SMALL_SIZE_MAX)
-    patch = cluster_fields.PATCH.read(document, "", problems)
-    problems.raise_any()
-    return await context.gateway.set_heartbeat(exchange.caller, patch["heartbeat"])
+    patch = cluster_fields.read_patch(await exchange.read_json(_document_decoder, SMALL_SIZE_MAX))
+    if "heartbeat" in patch:
+        await context.gateway.set_heartbeat(exchange.caller, patch["heartbeat"])
+    if "licences" in patch:
+        await context.gateway.set_licences(exchange.caller, patch["licences"])
+    return await context.gateway.cluster(exchange.caller)
 
 
 async def stop_cluster(context: Context, exchange: Exchange) -> Status:

@@ -85,7 +85,7 @@ def _bodies() -> Document:
         "Job": job,
         "BulkSubmit": _object("items", jobs),
         "Plan": {"anyOf": [component("Job"), _object("items", jobs | {"maxItems": PLAN_JOBS_MAX})]},
-        "ClusterPatch": cluster_fields.PATCH.schema,
+        "ClusterPatch": cluster_fields.PATCH_SCHEMA,
         "QueuePatch": kept_fields.QUEUE_PATCH.schema,
         "DeadChoice": kept_fields.DEAD_CHOICE.schema,
         "NodePatch": _object("labels", labels),

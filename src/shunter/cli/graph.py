@@ -21,7 +21,6 @@ from shunter.cli.options import Format, Namespace
 from shunter.cli.printing import Column, coloured, on_terminal, print_document, print_table
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.manifests import JobReader
 from shunter.model.views import JobView
 from shunter.sdk.client import Client
 
@@ -75,6 +74,8 @@ def graph(
 
 
 def _of_file(file: str) -> Graph:
+    from shunter.model.manifests import JobReader  # all tables of fields: only those who read a file wait for them
+
     numbers = count(1)
     reader = JobReader(None)
     specs = reader.read_all(read_file(file), default_namespace=None, make_name=lambda: f"(no name {next(numbers)})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,10 @@ from shunter.cli.connection import open_client
 from shunter.cli.nodes import share
 from shunter.cli.options import Format, Output, pairs
 from shunter.cli.printing import age, counted, print_document, print_facts
+from shunter.model.jobs import LICENCE_PREFIX
 from shunter.model.views import ClusterInfo
+
+NO_LICENCE = "none"
 
 cluster = plain_typer(invoke_without_command=True)
 
@@ -31,17 +34,39 @@ def show(context: typer.Context, output: Output = Format.TABLE) -> None:
 
 @cluster.command("set")
 def change(
-    settings: Annotated[list[str], typer.Argument(metavar="KEY=VALUE...", help="heartbeat: a time like 2s, or auto.")],
+    settings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KEY=VALUE...",
+            help="heartbeat: a time like 2s, or auto. licence/NAME: how many, or none.",
+        ),
+    ],
     output: Output = Format.TABLE,
 ) -> None:
-    """Change settings of the running cluster. They hold until its manager restarts; config.toml holds for good.
+    """Change settings of the running cluster.
+
+    A heartbeat holds until the manager restarts; config.toml has it for good. Licences are counts of the whole cluster
+    that tasks ask for as resources (shunter run --resource licence/matlab=1); they are kept.
 
     \b
     shunter cluster set heartbeat=2s
-    shunter cluster set heartbeat=auto     follow the number of nodes again
+    shunter cluster set heartbeat=auto        follow the number of nodes again
+    shunter cluster set licence/matlab=5      so many tasks at once may use it
+    shunter cluster set licence/matlab=none   forget it
     """
     with open_client() as client:
-        _print(client.update_cluster(pairs(settings, "set")), output)
+        _print(client.update_cluster(_patch(pairs(settings, "set"))), output)
+
+
+def _patch(settings: dict[str, str]) -> dict[str, Any]:
+    """As the cluster takes it: licences apart. What is no number is left for the cluster to refuse."""
+    patch: dict[str, Any] = {key: value for key, value in settings.items() if not key.startswith(LICENCE_PREFIX)}
+    licences = {
+        key.removeprefix(LICENCE_PREFIX): None if value == NO_LICENCE else int(value) if value.isdecimal() else value
+        for key, value in settings.items()
+        if key.startswith(LICENCE_PREFIX)
+    }
+    return patch | ({"licences": licences} if licences else {})
 
 
 def _print(found: ClusterInfo, output: Format) -> None:
@@ -54,6 +79,7 @@ def _print(found: ClusterInfo, output: Format) -> None:
         ("jobs", counted(found.jobs)),
         ("tasks", counted(found.tasks)),
         ("reserved", ", ".join(f"{name} {share(found, name)}" for name in found.capacity)),
+        ("licences", ", ".join(f"{name} {each.used} of {each.total} used" for name, each in found.licences.items())),
         ("policy", found.policy),
         ("heartbeat", f"every {found.heartbeat_s:g} s"),
     ]

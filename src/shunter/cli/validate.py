@@ -13,7 +13,6 @@ from shunter.cli.manifest_files import read_file
 from shunter.cli.options import Format, Output
 from shunter.cli.printing import print_document
 from shunter.model.errors import Invalid, Problem
-from shunter.model.manifests import job_schema, validate_documents
 
 
 class FileReport(msgspec.Struct, kw_only=True):
@@ -42,6 +41,8 @@ def validate(
     shunter validate --schema > job.schema.json
     """
     if schema:
+        from shunter.model.manifests import job_schema
+
         print_document(job_schema(), Format.YAML if output is Format.YAML else Format.JSON)
         return
     if not files:
@@ -56,6 +57,7 @@ def validate(
 
 
 def _check(file: str) -> FileReport:
+    from shunter.model.manifests import validate_documents
     from shunter.planning.constraints import parse_constraint, parse_job_match
 
     try:

@@ -24,6 +24,7 @@ from shunter.gateway.suggestions import consult
 from shunter.gateway.templates import find_template, template_page, template_view
 from shunter.gateway.tokens import Tokens
 from shunter.model.errors import Conflict, NotFound, Unavailable
+from shunter.model.jobs import LICENCE_PREFIX
 from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.lifecycles import JobState
 from shunter.model.manifests import JobReader, check_labels
@@ -37,6 +38,7 @@ from shunter.model.views import (
     FollowLine,
     JobPage,
     JobView,
+    LicenceView,
     NodePage,
     NodeStatsView,
     NodeView,
@@ -357,10 +359,19 @@ class LocalGateway:
             tasks=counts_view(state.task_counts),
             capacity=_totals(columns.resources, columns.capacity.sum(axis=0).tolist()),
             reserved=_totals(columns.resources, columns.reserved.sum(axis=0).tolist()),
+            licences={
+                name.removeprefix(LICENCE_PREFIX): LicenceView(total=total, used=state.licences_used[name])
+                for name, total in state.cluster.licences().items()
+            },
         )
 
     async def set_heartbeat(self, caller: Caller, heartbeat_s: float | None) -> ClusterInfo:
         self._on_heartbeat(heartbeat_s)
+        return await self.cluster(caller)
+
+    async def set_licences(self, caller: Caller, licences: Mapping[str, int | None]) -> ClusterInfo:
+        for name, count in licences.items():
+            await self._engine.set_setting(LICENCE_PREFIX + name, "" if count is None else str(count))
         return await self.cluster(caller)
 
     async def down(self, caller: Caller, leave_running: bool) -> None:

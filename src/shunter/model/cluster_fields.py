@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from shunter.model.fields import Field, Section, duration
+from shunter.model.field_lists import mapping
+from shunter.model.fields import Field, Section, duration, text, whole
+from shunter.model.jobs import LICENCE_PREFIX
 from shunter.model.problems import Problems
+from shunter.model.resources import AMOUNT_MAX
 
 AUTO = "auto"
 HAND_SET_MIN_S = 0.05
 HAND_SET_MAX_S = 3600.0
+LICENCES_MAX = 256
+LICENCE_SIZE_MAX = 63 - len(LICENCE_PREFIX)  # as a resource it has a name of at most 63
 
 
 def _heartbeat() -> Field:
@@ -25,4 +29,30 @@ def _heartbeat() -> Field:
 
 
 HEARTBEAT = _heartbeat()
-PATCH = Section("settings to change from now on", {"heartbeat": replace(HEARTBEAT, required=True)})
+
+
+def _licences() -> Field:
+    """Name -> how many the cluster has; None takes a kind of licence away."""
+    count = whole(0, AMOUNT_MAX)
+
+    def read(value: Any, path: str, problems: Problems) -> int | None:
+        return None if value is None else count.read(value, path, problems)
+
+    name = text(r"^[a-z0-9]([a-z0-9._/-]*[a-z0-9])?$", size_max=LICENCE_SIZE_MAX, what="a lower-case name like matlab")
+    number = Field(read, {"anyOf": [count.schema, {"type": "null"}]})
+    about = f"how many of each the whole cluster has; tasks ask for them as resources: {LICENCE_PREFIX}<name>"
+    return mapping(name, number, count_max=LICENCES_MAX).about(about)
+
+
+PATCH = Section("settings to change from now on, at least one", {"heartbeat": HEARTBEAT, "licences": _licences()})
+PATCH_SCHEMA = PATCH.schema | {"minProperties": 1}
+
+
+def read_patch(document: object) -> dict[str, Any]:
+    """The settings that a request changes. Raises Invalid."""
+    problems = Problems()
+    patch = PATCH.read_given(document, "", problems)
+    if not patch and not problems.found:
+        problems.add("document", "must say what to change", fix="give heartbeat or licences")
+    problems.raise_any()
+    return patch

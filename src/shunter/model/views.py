@@ -272,6 +272,11 @@ class PolicyPage(msgspec.Struct):
     total: int
 
 
+class LicenceView(msgspec.Struct, kw_only=True):
+    total: int
+    used: int
+
+
 class ClusterInfo(msgspec.Struct, kw_only=True):
     name: str
     version: str  # of the software
@@ -286,6 +291,7 @@ class ClusterInfo(msgspec.Struct, kw_only=True):
     tasks: dict[str, int]  # of unfinished jobs, by state
     capacity: dict[str, str]
     reserved: dict[str, str]
+    licences: dict[str, LicenceView] = {}
 
 
 class JobPage(msgspec.Struct):

@@ -282,6 +282,10 @@ class Gateway(Protocol):
         asks for. Raises Invalid, and Conflict where nodes are simulated."""
         ...
 
+    async def set_licences(self, caller: Caller, licences: Mapping[str, int | None]) -> ClusterInfo:
+        """How many of each the whole cluster has, from now on and after a restart too; None takes a kind away."""
+        ...
+
     async def down(self, caller: Caller, leave_running: bool) -> None:
         """Begin to stop the cluster; returns at once."""
         ...

@@ -377,6 +377,10 @@ class FakeGateway:
             nodes={"ready": 1}, jobs={}, tasks={}, capacity={"cpu": "2"}, reserved={"cpu": "0"},
         )  # fmt: skip
 
+    async def set_licences(self, caller: Caller, licences: Mapping[str, int | None]) -> ClusterInfo:
+        self._enter(dict(licences))
+        return await self.cluster(caller)
+
     async def set_heartbeat(self, caller: Caller, heartbeat_s: float | None) -> ClusterInfo:
         self.heartbeat_s = 1.0 if heartbeat_s is None else heartbeat_s
         return await self.cluster(caller)

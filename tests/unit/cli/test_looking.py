@@ -24,6 +24,7 @@ CLUSTER = {
     "name": "yard", "version": "0.1.0", "state_version": 250, "epoch": 1, "policy": "e-pvm", "heartbeat_s": 1.0,
     "simulated": False, "started_at": "2026-01-02T03:04:05.000Z", "nodes": {"ready": 1},
     "jobs": {"running": 1}, "tasks": {"running": 3}, "capacity": {"cpu": "2"}, "reserved": {"cpu": "1500m"},
+    "licences": {"matlab": {"total": 5, "used": 2}},
 }  # fmt: skip
 EVENT = {"id": "249-0", "at": "2026-01-02T03:04:05.000Z", "type": "tasks.placed", "name": "render/0-9", "job": "render",
          "tasks": "0-9", "node": "vm", "attempt": 1, "state": "assigned"}  # fmt: skip
@@ -145,11 +146,19 @@ def test_the_cluster_is_shown_for_people_and_for_programs(cluster: Cluster, shun
     cluster.answers["GET /cluster"] = answer(200, CLUSTER)
     lines = shunter("cluster").out.splitlines()
     assert lines[0] == "yard, version 0.1.0"
-    assert [line.split() for line in lines if "heartbeat" in line or "reserved" in line] == [
+    assert [line.split() for line in lines if line.split()[0] in ("heartbeat", "reserved", "licences")] == [
         ["reserved", "cpu", "1.5/2"],
+        ["licences", "matlab", "2", "of", "5", "used"],
         ["heartbeat", "every", "1", "s"],
     ]
     assert json.loads(shunter("cluster", "-o", "json").out) == CLUSTER
+
+
+def test_licences_are_set_beside_other_settings(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers["PATCH /cluster"] = answer(200, CLUSTER)
+    shunter("cluster", "set", "licence/matlab=5", "licence/old=none", "licence/odd=many", "heartbeat=2s")
+    wanted = {"heartbeat": "2s", "licences": {"matlab": 5, "old": None, "odd": "many"}}
+    assert cluster.server.asked[0].json == wanted
 
 
 def test_a_setting_is_changed_and_the_cluster_shown(cluster: Cluster, shunter: Shunter) -> None:
