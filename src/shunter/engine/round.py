@@ -19,6 +19,8 @@ from shunter.model.jobs import BATCH, EVERYWHERE, TaskSpec, array_values
 from shunter.model.messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
 from shunter.ports.store import FinishedJob
 
+PAYLOADS_BYTES_MAX = 8 * 2**20  # in one message of orders
+
 
 class TimerKind(IntEnum):
     BACK_OFF = 1
@@ -138,11 +140,32 @@ class Round:
         for node, ranges in self.stops.items():
             yield node, Stop(self.epoch, ranges)
         for node, orders in self.orders.items():
-            yield node, Orders(self.epoch, orders, self.specs[node])
+            for part in _cut(orders, self.specs[node]):
+                yield node, Orders(self.epoch, part, {order.spec: self.specs[node][order.spec] for order in part})
         for node, reservations in self.recalls.items():
             yield node, Recall(self.epoch, reservations)
         for node, seq in self.acks.items():
             yield node, Ack(seq)
+
+
+def _cut(orders: list[Order], specs: dict[int, TaskSpec]) -> Iterator[list[Order]]:
+    """Orders in messages of a size that a connection carries: runs of a template may each have a payload."""
+    if sum(len(spec.payload) for spec in specs.values()) <= PAYLOADS_BYTES_MAX:
+        yield orders
+        return
+    part: list[Order] = []
+    left_bytes = PAYLOADS_BYTES_MAX
+    known: set[int] = set()
+    for order in orders:
+        size_bytes = len(specs[order.spec].payload)
+        if part and order.spec not in known and size_bytes > left_bytes:
+            yield part
+            part, left_bytes, known = [], PAYLOADS_BYTES_MAX, set()
+        if order.spec not in known:
+            known.add(order.spec)
+            left_bytes -= size_bytes
+        part.append(order)
+    yield part
 
 
 _STIRRED_BY: dict[type, Callable[[Round, Any], None]] = {

@@ -89,6 +89,7 @@ class State:
             "lasting": self.lasting,
             "moves": self.moves,
         }
+        self.payload_bytes = 0  # of all blueprints
         self._blueprints: dict[bytes, Blueprint] = {}
         self._next_blueprint = 1
         self._class_ids: dict[ClassKey, int] = {}
@@ -206,6 +207,7 @@ class State:
             blueprint = Blueprint(self._next_blueprint, _groups_decoder.decode(body), body)
             self._next_blueprint += 1
             self._blueprints[body] = blueprint
+            self.payload_bytes += _payload_bytes(blueprint)
         blueprint.users += 1
         return blueprint
 
@@ -213,6 +215,7 @@ class State:
         blueprint.users -= 1
         if not blueprint.users:
             del self._blueprints[blueprint.body]
+            self.payload_bytes -= _payload_bytes(blueprint)
 
     def _job_updated(self, change: c.JobUpdated) -> None:
         job = self.jobs[change.job]
@@ -512,6 +515,10 @@ class State:
         rules = (lanes.task_class.key.rules for lanes in self.nodes.records[node].lanes.values())
         owner = next((rule.job for rule in rules if rule is not None and rule.exclusive), 0)
         self.nodes.own(node, owner)
+
+
+def _payload_bytes(blueprint: Blueprint) -> int:
+    return sum(len(group.task.payload) for group in blueprint.groups)
 
 
 def _options_of(body: msgspec.Raw) -> JobOptions:

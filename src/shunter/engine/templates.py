@@ -24,7 +24,7 @@ LATE_MAX_MS = 60_000  # a firing that comes later was missed, and catch_up decid
 CATCH_UP_MAX = 100  # firings made up for at once, the newest ones
 LOOKED_AT_MAX = 10_000  # firings counted back; where there were more, only the last hour is looked at
 LAST_MS = 3_600_000
-UNFINISHED_RUNS_MAX = 1_000  # of one template
+UNFINISHED_RUNS_MAX = 10_000  # of one template
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,11 @@ def on_dispatch(round: Round, dispatch: Dispatch) -> Submitted:
     refuse_too_many(round, [spec])
     if len(round.state.unfinished_runs(template.namespace, template.name)) >= UNFINISHED_RUNS_MAX:
         raise Busy(f"{template.name} has {UNFINISHED_RUNS_MAX} unfinished runs already", 5.0)
+    most = round.settings.payload_bytes_max
+    if round.state.payload_bytes + len(dispatch.payload or b"") > most:
+        raise Busy(
+            f"unfinished dispatches hold payloads of {round.state.payload_bytes:,} bytes; at most {most:,} fit", 5.0
+        )
     run = start_run(round, spec, dispatch.user)
     reason = f"asked for by {dispatch.user}"
     round.record(c.TemplateFired(template.namespace, template.name, 0, run.job_id, reason, round.now_ms))

@@ -11,9 +11,11 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from shunter.engine.round import PAYLOADS_BYTES_MAX
 from shunter.engine.templates import CATCH_UP_MAX, Dispatch
-from shunter.model.errors import Conflict, Invalid, NotFound
+from shunter.model.errors import Busy, Conflict, Invalid, NotFound
 from shunter.model.jobs import After, JobOptions, JobSpec, Parameters, Schedule
+from shunter.model.messages import Orders
 from shunter.simulation import loop
 from shunter.simulation.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
@@ -332,5 +334,36 @@ def test_a_dispatch_is_refused_with_all_that_is_wrong(
             await stage.engine.dispatch(Dispatch("default", "render", "me", given, sent))
         assert problem in refused.value.detail
         assert not stage.engine.state.jobs
+
+    play(scene)
+
+
+def test_payloads_are_bounded_together_and_room_comes_back_when_runs_end() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join()
+        await stage.submit(parameterised())
+        for number in range(3):
+            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 300))
+        with pytest.raises(Busy, match="unfinished dispatches hold payloads of 900 bytes; at most 1,000 fit"):
+            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
+        await stage.settle()
+        await end_all(stage)
+        await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
+        assert stage.engine.state.payload_bytes == 200
+
+    play(scene, payload_bytes_max=1_000)
+
+
+def test_orders_with_large_payloads_go_in_several_messages() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.submit(parameterised())
+        for number in range(20):
+            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 2**20))
+        await stage.join(cpu=20)
+        messages = [message for _, message in stage.workers.sent if isinstance(message, Orders)]
+        assert len(messages) == 3
+        assert all(sum(len(spec.payload) for spec in each.specs.values()) <= PAYLOADS_BYTES_MAX for each in messages)
+        assert sorted(order.job for each in messages for order in each.orders) == sorted(stage.engine.state.jobs)
+        assert all({order.spec for order in each.orders} == set(each.specs) for each in messages)
 
     play(scene)
