@@ -36,6 +36,8 @@ def _licences() -> Field:
     count = whole(0, AMOUNT_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> int | None:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)  # to JSON, 5.0 is a whole number
         return None if value is None else count.read(value, path, problems)
 
     name = text(r"^[a-z0-9]([a-z0-9._/-]*[a-z0-9])?$", size_max=LICENCE_SIZE_MAX, what="a lower-case name like matlab")
