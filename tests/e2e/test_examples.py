@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -36,6 +38,23 @@ def test_the_service_is_kept_and_updated_one_task_after_the_other(cluster: Clust
     eventually(lambda: greetings(cluster) == ["welcome", "welcome"], "both were replaced")
     cluster.shunter("stop", "greeter")
     cluster.shunter("wait", "greeter", code=1)
+
+
+def test_the_clock_runs_the_cron_job(cluster: Cluster) -> None:
+    cluster.shunter("submit", "-f", str(ROOT / "examples" / "lasting" / "cron.yaml"))
+    eventually(lambda: len(cluster.items("jobs", "--state", "succeeded")) >= 2, "it has fired twice")
+    cluster.shunter("cron", "delete", "tick")
+    cluster.shunter("wait", "tick@1", "tick@2")
+
+
+def test_a_dispatch_brings_parameters_and_a_payload(cluster: Cluster, tmp_path: Path) -> None:
+    cluster.shunter("submit", "-f", str(ROOT / "examples" / "lasting" / "dispatch.yaml"))
+    photo = tmp_path / "photo.jpg"
+    photo.write_bytes(os.urandom(10_000))
+    done = cluster.shunter("dispatch", "thumbnail", "--param", "width=320", "--payload", str(photo), "--wait")
+    assert done.out == "thumbnail@1\n"
+    digest = hashlib.sha256(photo.read_bytes()).hexdigest()
+    assert cluster.shunter("logs", "thumbnail").out == f"320 wide, as webp:\n{digest}  -\n"
 
 
 def greetings(cluster: Cluster) -> list[str]:
