@@ -25,7 +25,7 @@ from shunter.cli.printing import (
 from shunter.cli.progress import done
 from shunter.model.jobs import NAMESPACE_DEFAULT, QUEUE_DEFAULT
 from shunter.model.resources import format_duration
-from shunter.model.views import JobTerms, JobView, TaskView
+from shunter.model.views import GroupView, JobTerms, JobView, TaskView
 from shunter.sdk.client import Job
 
 JOBS_SHOWN = 100
@@ -124,8 +124,8 @@ def _describe(found: Job) -> None:
     facts = [
         ("state", view.state + (f": {view.reason}" if view.reason else "")),
         ("tasks", f"{view.count:,}: {counted(view.counts)}"),
-        ("command", command_line(view.command)),
-        ("resources", ", ".join(f"{name} {amount}" for name, amount in view.resources.items())),
+        ("command", "" if view.groups else command_line(view.command)),
+        ("resources", "" if view.groups else _amounts(view.resources)),
         ("type", f"{view.type}, priority {view.priority}"),
         ("labels", ", ".join(f"{key}={value}" for key, value in view.labels.items())),
         *((word, f"{at} ({age(at)} ago)") for word, at in times if at),
@@ -134,6 +134,9 @@ def _describe(found: Job) -> None:
         *_terms(view.terms),
     ]
     print_facts(f"{view.name}@{view.run} in namespace {view.namespace}, id {view.id}", facts)
+    if view.groups:
+        print()
+        _print_groups(view.groups)
     notable = [state for state in view.counts if state != "succeeded"]
     if notable:
         print()
@@ -157,6 +160,25 @@ def _terms(terms: JobTerms | None) -> list[tuple[str, str]]:
     ]
 
 
+def _print_groups(groups: Sequence[GroupView]) -> None:
+    titles = ["GROUP", "TASKS", "AFTER", "RESOURCES", "COMMAND"]
+    rows = (
+        [
+            group.name,
+            counted(group.counts),
+            ", ".join(edge.name for edge in group.after) or "-",
+            _amounts(group.resources),
+            command_line(group.command),
+        ]
+        for group in groups
+    )
+    print_table([Column(title) for title in titles], rows)
+
+
+def _amounts(resources: dict[str, str]) -> str:
+    return ", ".join(f"{name} {amount}" for name, amount in resources.items())
+
+
 def _print_tasks(found: Iterator[TaskView]) -> int:
     titles = ["TASK", "STATE", "ATTEMPT", "NODE", "EXIT", "STARTED", "TOOK", "REASON"]
     columns = [Column(title, right=title in ("ATTEMPT", "EXIT", "STARTED", "TOOK")) for title in titles]
@@ -172,8 +194,14 @@ def _task_row(task: TaskView) -> list[str]:
         "-" if task.exit_code is None else str(task.exit_code),
         age(task.started_at),
         _duration(task.started_at, task.ended_at),
-        task.reason or "",
+        task.reason or _condition(task),
     ]
+
+
+def _condition(task: TaskView) -> str:
+    """Of what runs: whether its checks pass, and where it is reached."""
+    health = "" if task.healthy is None else "healthy" if task.healthy else "not healthy"
+    return ", ".join(filter(None, [health, *(f"{name} on port {port}" for name, port in task.ports.items())]))
 
 
 def _duration(started_at: str | None, ended_at: str | None) -> str:

@@ -91,6 +91,29 @@ def test_a_job_for_people_shows_what_is_not_well(cluster: Cluster, shunter: Shun
     assert cluster.asked[-1] == "GET /jobs/id:7/tasks?namespace=default&state=failed&limit=10"
 
 
+def test_a_job_of_several_groups_shows_what_each_of_them_is(cluster: Cluster, shunter: Shunter) -> None:
+    edge = {"name": "web", "when": "succeeded", "otherwise": "cancel", "open": True}
+    groups = [
+        {"name": "web", "count": 2, "counts": {"running": 2}, "command": ["serve"], "resources": {"cpu": "1"}},
+        {"name": "check", "count": 1, "counts": {"waiting": 1}, "command": ["look", "at it"], "after": [edge]},
+    ]
+    cluster.answers |= {
+        "GET /jobs/shop": answer(200, job_document("shop", groups=groups, command=["serve"])),
+        "GET /jobs/id:7/tasks": page(),
+    }
+    lines = shunter("job", "shop").out.splitlines()
+    assert not any(line.split()[:1] == ["command"] for line in lines)
+    assert ["web", "2", "running", "-", "cpu", "1", "serve"] in [line.split() for line in lines]
+    assert ["check", "1", "waiting", "web", "look", "'at", "it'"] in [line.split() for line in lines]
+
+
+@pytest.mark.parametrize(("healthy", "words"), [(True, "healthy, web on port 20001"), (False, "not healthy, web")])
+def test_a_running_task_says_how_it_is_and_where(cluster: Cluster, shunter: Shunter, healthy: bool, words: str) -> None:
+    running = TASK | {"state": "running", "reason": None, "healthy": healthy, "ports": {"web": 20001}}
+    cluster.answers |= {"GET /jobs/render": answer(200, job_document()), "GET /jobs/id:7/tasks": page(running)}
+    assert words in shunter("tasks", "render").out
+
+
 def test_tasks_are_listed_by_state(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers |= {"GET /jobs/render": answer(200, job_document()), "GET /jobs/id:7/tasks": page(TASK)}
     header, row = columns(shunter("tasks", "render", "--state", "failed").out)
