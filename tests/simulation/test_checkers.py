@@ -5,15 +5,35 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from shunter.adapters.memory.store import MemoryStore
-from shunter.engine import decisions, nodes, placing, recovery, reports, submits, task_changes
+from shunter.engine import (
+    cluster_view,
+    deadlines,
+    decisions,
+    dependencies,
+    endings,
+    group_edges,
+    nodes,
+    placing,
+    queues,
+    recovery,
+    reports,
+    submits,
+    task_changes,
+    templates,
+)
 from shunter.engine import engine as engine_module
-from shunter.engine.changes import Change, TaskEnded, TasksLost
+from shunter.engine import state as state_module
+from shunter.engine.books.cluster import ClusterBook
+from shunter.engine.books.queues import FREE, QueueBook
+from shunter.engine.changes import Change, JobHeld, TaskEnded, TasksLost
 from shunter.engine.engine import Engine
+from shunter.engine.node_columns import NodeColumns
 from shunter.engine.records import Group
 from shunter.engine.round import Round, Timers
 from shunter.engine.state import State
@@ -21,7 +41,7 @@ from shunter.engine.submits import Submitted
 from shunter.model.lifecycles import NodeEvent, TaskEvent
 from shunter.model.messages import Report, Started
 from shunter.planning.planner import Planner
-from shunter.planning.view import ClusterView, Decision, Placement
+from shunter.planning.view import ClusterView, Decision, Placement, Rules
 from shunter.simulation.world import Failed, simulate
 
 SEEDS_MAX = 200
@@ -172,6 +192,168 @@ def call_a_lost_attempt_failed(patch: Patch) -> None:
     patch.setattr(Round, "record", unkind)
 
 
+# ---- the whole job model ----
+
+
+def place_held_jobs(patch: Patch) -> None:
+    def careless(self: State, change: JobHeld) -> None:
+        self.jobs[change.job].is_held = change.is_held
+
+    patch.setattr(State, "_job_held", careless)
+    patch.setattr(State, "make_ready", _make_ready_held)
+
+
+def _make_ready_held(state: State, group: Group, first: int, last: int) -> None:
+    attempts = state.table.attempt[group.base + first : group.base + last + 1]
+    queues.make_ready(group, first, last, attempts)
+
+
+def forget_to_queue_what_is_released(patch: Patch) -> None:
+    patch.setattr(State, "queue_again", lambda _self, _group: None)
+
+
+def overlook_the_rules_of_queues(patch: Patch) -> None:
+    patch.setattr(QueueBook, "get", lambda _self, _name: FREE)
+    patch.setattr(cluster_view, "_queues", lambda _state: {})
+
+
+def overlook_running_max(patch: Patch) -> None:
+    get, rules = QueueBook.get, cluster_view._queues
+    patch.setattr(QueueBook, "get", lambda self, name: replace(get(self, name), running_max=0))
+    patch.setattr(
+        cluster_view,
+        "_queues",
+        lambda state: {name: replace(each, running_max=0) for name, each in rules(state).items()},
+    )
+
+
+def overlook_parallel_max(patch: Patch) -> None:
+    queued = cluster_view._queued
+    patch.setattr(
+        cluster_view,
+        "_queued",
+        lambda state, record, group: replace(queued(state, record, group), count=record.queued),
+    )
+    patch.setattr(decisions, "lanes_max", lambda _round, record: record.queued)
+
+
+def start_half_a_gang(patch: Patch) -> None:
+    decide = Planner.decide
+
+    def hasty(self: Planner, view: ClusterView, now: float, budget: int) -> Decision:
+        decision = decide(self, view, now, budget)
+        for place, each in enumerate(decision.placements):
+            assert view.classes is not None
+            rules = view.classes(each.class_id).rules
+            if rules is not None and rules.gang:
+                decision.placements[place] = Placement(each.class_id, each.nodes[:1], each.counts[:1] * 0 + 1)
+        return decision
+
+    patch.setattr(Planner, "decide", hasty)
+    patch.setattr(decisions, "_is_whole", lambda _round, _gang, _placements: True)
+
+
+def forget_distinct_hosts(patch: Patch) -> None:
+    _forget_rule(patch, distinct="")
+
+
+def forget_exclusive_nodes(patch: Patch) -> None:
+    _forget_rule(patch, exclusive=False)
+
+
+def _forget_rule(patch: Patch, **rule: Any) -> None:
+    rules_of = state_module._rules_of
+
+    def forgetful(job: Any, part: int, spec: Any) -> Rules | None:
+        rules = rules_of(job, part, spec)
+        return rules and replace(rules, **rule)
+
+    patch.setattr(state_module, "_rules_of", forgetful)
+
+
+def have_licences_for_all(patch: Patch) -> None:
+    patch.setattr(ClusterBook, "licences", lambda self: dict.fromkeys(self.values, 100))
+
+
+def give_a_port_to_three(patch: Patch) -> None:
+    capacity = NodeColumns._capacity
+    patch.setattr(
+        NodeColumns,
+        "_capacity",
+        lambda self, given, resource: capacity(self, given, resource) * (3 if resource.startswith("port/") else 1),
+    )
+
+
+def start_before_the_time(patch: Patch) -> None:
+    patch.setattr(dependencies, "start_ms", lambda _job: 0)
+    patch.setattr(deadlines, "start_ms", lambda job: job.submitted_ms + 1)
+
+
+def start_before_the_others(patch: Patch) -> None:
+    patch.setattr(dependencies, "is_blocked", lambda _state, job, now_ms: dependencies.start_ms(job) > now_ms)
+
+
+def start_before_the_other_groups(patch: Patch) -> None:
+    patch.setattr(group_edges, "_verdict", lambda _job, _group: "")
+
+
+def take_any_end_for_the_wanted_one(patch: Patch) -> None:
+    patch.setattr(dependencies, "is_met", lambda _edge, _outcome: True)
+
+
+def forget_who_waits(patch: Patch) -> None:
+    patch.setattr(endings, "settle_dependents", lambda _round, _job, _outcome: None)
+
+
+def forget_who_waits_for_a_group(patch: Patch) -> None:
+    patch.setattr(endings, "settle_groups", lambda _round, _job: None)
+
+
+def end_what_was_preempted(patch: Patch) -> None:
+    patch.setattr(reports, "_after_stop", lambda _round, _group, _index: TaskEvent.STOPPED)
+
+
+def fire_twice(patch: Patch) -> None:
+    fire = templates._fire
+
+    def eager(round: Round, template: Any, due_ms: int, overlap: str) -> None:
+        fire(round, template, due_ms, overlap)
+        fire(round, template, due_ms, "queue")
+
+    patch.setattr(templates, "_fire", eager)
+
+
+def forget_schedules_in_recovery(patch: Patch) -> None:
+    patch.setattr(recovery, "wind", lambda _timers, _template: None)
+
+
+def keep_missed_firings_quiet(patch: Patch) -> None:
+    fired = templates._fired
+
+    def silent(round: Round, template: Any, due_ms: int, job_id: int, reason: str) -> None:
+        if job_id or "missed" not in reason:
+            fired(round, template, due_ms, job_id, reason)
+
+    patch.setattr(templates, "_fired", silent)
+
+
+def overlook_exit_rules(patch: Patch) -> None:
+    patch.setattr(reports, "action_of", lambda _restart, _exit_code: "")
+
+
+def go_back_to_the_same_node(patch: Patch) -> None:
+    patch.setattr(decisions, "has_another", lambda _state, _record, _node: False)
+    patch.setattr(cluster_view, "has_another", lambda _state, _record, _node: False)
+
+
+def go_on_after_too_many_failures(patch: Patch) -> None:
+    patch.setattr(endings, "look_at_failures", lambda _round, _job: None)
+
+
+def forget_the_timeouts_of_jobs(patch: Patch) -> None:
+    patch.setattr(recovery, "set_job_timers", lambda _timers, _state, _job: None)
+
+
 MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (acknowledge_before_the_commit, "was acknowledged before it was committed"),
     (order_before_the_commit, "is not committed"),
@@ -179,7 +361,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (ignore_client_keys, "was answered with jobs"),
     (place_more_than_fits, "has no room for|more is reserved than|are in use on"),
     (forget_to_queue_again, "times in a queue"),
-    (forget_back_offs_in_recovery, "has not ended"),
+    (forget_back_offs_in_recovery, "has not ended|waits for nothing|it is to fail"),
     (keep_lanes_for_ever, "classes without jobs|reserved for nobody|has not ended"),
     (believe_any_attempt, "its command cannot|has tasks of jobs that have ended|has it"),
     (write_off_silent_nodes, "which is not down, has it"),
@@ -187,6 +369,30 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (let_old_leaders_write, "wrote after epoch|is not what the committed rounds give"),
     (drop_every_tenth_report, "was acknowledged before it was committed"),
     (call_a_lost_attempt_failed, "failed, and its command cannot"),
+    (place_held_jobs, "although it is held"),
+    (forget_to_queue_what_is_released, "times in a queue|has not ended"),
+    (overlook_the_rules_of_queues, "is paused|running_max is"),
+    (overlook_running_max, "running_max is"),
+    (overlook_parallel_max, "parallel_max is"),
+    (start_half_a_gang, "started in part"),
+    (forget_distinct_hosts, "share (host|disk)"),
+    (forget_exclusive_nodes, "is exclusive to one of"),
+    (have_licences_for_all, "licence/matlab are in use"),
+    (give_a_port_to_three, "port/8080 are in use"),
+    (start_before_the_time, "its start is"),
+    (start_before_the_others, "although it waits for job"),
+    (start_before_the_other_groups, "is not over|was to have"),
+    (take_any_end_for_the_wanted_one, "settled as|was to have"),
+    (forget_who_waits, "waits for nothing any more"),
+    (forget_who_waits_for_a_group, "waits for nothing any more"),
+    (end_what_was_preempted, "has not come back"),
+    (fire_twice, "fired twice"),
+    (forget_schedules_in_recovery, "are overdue"),
+    (keep_missed_firings_quiet, "firings silently"),
+    (overlook_exit_rules, "against its policy|succeeded with exit code|restart . is too many"),
+    (go_back_to_the_same_node, "asked for another node"),
+    (go_on_after_too_many_failures, "it is to fail"),
+    (forget_the_timeouts_of_jobs, "it is to fail|waits for nothing"),
 )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from shunter.engine.books.durations import DurationBook
+from shunter.engine.elsewhere import has_another
 from shunter.engine.records import ClassRecord, Group, Job
 from shunter.engine.state import State
 from shunter.model.lifecycles import TaskState
@@ -42,6 +43,8 @@ def build_view(state: State) -> ClusterView:
 
 def note_changes(state: State) -> None:
     """Put down anew what waits of the classes that were touched since the last view."""
+    state.touched_classes.update(state.avoiders)  # whether there is another node for them changes with the nodes
+    state.avoiders.clear()
     for class_id in state.touched_classes:
         record = state.classes.get(class_id)
         group = record.first_ready() if record is not None and not record.key.node else None
@@ -64,12 +67,14 @@ def _queued(state: State, record: ClassRecord, group: Group) -> Queued:
         group.job.id,
         group.job.submitted_ms,
         spec.estimate_s or state.durations.estimate_s(group.job.namespace, group.job.name, spec.name),
-        _avoided(record) if group.avoiding else frozenset(),
+        _avoided(state, record) if group.avoiding else frozenset(),
     )
 
 
-def _avoided(record: ClassRecord) -> frozenset[int]:
-    """The nodes that every ready task of the class avoids: where only some do, another of them may go there."""
+def _avoided(state: State, record: ClassRecord) -> frozenset[int]:
+    """The nodes that every ready task of the class avoids: where only some do, another of them may go there. One for
+    which there is no other is not avoided."""
+    state.avoiders[record.id] = None
     avoided: set[int] | None = None
     for group in record.groups:
         avoiding = group.avoiding or {}
@@ -78,7 +83,7 @@ def _avoided(record: ClassRecord) -> frozenset[int]:
                 if index not in avoiding:
                     return frozenset()
                 avoided = {avoiding[index]} if avoided is None else avoided & {avoiding[index]}
-    return frozenset(avoided or ())
+    return frozenset(node for node in avoided or () if has_another(state, record, node))
 
 
 def _queues(state: State) -> Mapping[str, QueueRules]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from shunter.engine import changes as c
+from shunter.engine.elsewhere import has_another
 from shunter.engine.records import ClassRecord, Group
 from shunter.engine.round import Round
 from shunter.model.lifecycles import TaskEvent, TaskState
@@ -158,7 +159,7 @@ def _fitting(round: Round, record: ClassRecord, rows: IntArray, most: int) -> In
 
 def give(round: Round, record: ClassRecord, node: int, count: int) -> None:
     """Assign the next `count` ready tasks of a class to a node, in which it has lanes."""
-    while count > 0 and (ready := _next_ready(record, node)) is not None:
+    while count > 0 and (ready := _next_ready(round, record, node)) is not None:
         group, first, last, attempts = ready
         last = min(last, first + count - 1)
         count -= last - first + 1
@@ -167,15 +168,16 @@ def give(round: Round, record: ClassRecord, node: int, count: int) -> None:
         round.order(group, first, last, attempts + 1, node)
 
 
-def _next_ready(record: ClassRecord, node: int) -> tuple[Group, int, int, int] | None:
+def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[Group, int, int, int] | None:
     """The next run of ready tasks: of the oldest group, unless its tasks shall not go to this node again."""
     group = record.first_ready()
     if group is None or not group.avoiding:
         return None if group is None else (group, *group.ready[-1])
+    is_avoided = has_another(round.state, record, node)
     for group in record.groups:
         avoiding = group.avoiding or {}
         for first, last, attempts in reversed(group.ready):
             for index in range(first, last + 1):
-                if avoiding.get(index) != node:
+                if not is_avoided or avoiding.get(index) != node:
                     return group, index, index, attempts
     return None

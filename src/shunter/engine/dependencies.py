@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from shunter.engine import changes as c
-from shunter.engine.records import Job
+from shunter.engine.records import Group, Job, runs_of
 from shunter.engine.round import Round
 from shunter.engine.state import State
 from shunter.engine.stops import on_stop
@@ -102,10 +104,16 @@ def release(round: Round, job: Job) -> None:
         return
     for group in job.groups:
         if group.counts[_WAITING] and not group.spec.after:
-            move = c.TasksMoved(
-                job.id, group.number, 0, group.count - 1, TaskEvent.UNBLOCKED, round.now_ms, "", group.ref
-            )  # fmt: skip
-            round.record(move)
+            move_waiting(round, group, TaskEvent.UNBLOCKED, "")
+    if len(job.groups) > 1:
+        round.maybe_over[job.id] = None  # what its groups wait for may be over: single tasks can be stopped before
+
+
+def move_waiting(round: Round, group: Group, event: TaskEvent, reason: str) -> None:
+    """Those tasks that wait still: single ones may have been stopped."""
+    states = round.state.table.state[group.base : group.base + group.count]
+    for first, last in list(runs_of(np.flatnonzero(states == _WAITING))):
+        round.record(c.TasksMoved(group.job.id, group.number, first, last, event, round.now_ms, reason, group.ref))
 
 
 def is_blocked(state: State, job: Job, now_ms: int) -> bool:

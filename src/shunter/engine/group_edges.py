@@ -3,8 +3,7 @@ the counts of its tasks tell. Called by `engine.endings` whenever something of s
 
 from __future__ import annotations
 
-from shunter.engine import changes as c
-from shunter.engine.dependencies import is_blocked, is_met, unmet
+from shunter.engine.dependencies import is_blocked, is_met, move_waiting, unmet
 from shunter.engine.records import Group, Job
 from shunter.engine.round import Round
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
@@ -26,8 +25,7 @@ def settle_groups(round: Round, job: Job) -> None:
             if verdict is None:
                 continue
             event = TaskEvent.CANCELLED if verdict else TaskEvent.UNBLOCKED
-            move = c.TasksMoved(job.id, group.number, 0, group.count - 1, event, round.now_ms, verdict, group.ref)
-            round.record(move)
+            move_waiting(round, group, event, verdict)
             has_moved = True
 
 

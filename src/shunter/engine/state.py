@@ -66,6 +66,7 @@ class State:
         # Not part of the committed state: what waits, as policies see it, and the classes to look at again for that.
         self.waiting = Waiting()
         self.touched_classes: dict[int, None] = {}
+        self.avoiders: dict[int, None] = {}  # classes shown as avoiding the nodes of their last attempts
         self.queue_widths: Counter[str] = Counter()  # queue -> lanes of its classes
         self.cluster = ClusterBook()
         self.queues = QueueBook()

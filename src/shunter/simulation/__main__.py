@@ -36,6 +36,7 @@ def run_one(seed: int, verbose: bool) -> int:
         return 1
     print(f"seed {seed}: {outcome.steps} steps in {outcome.virtual_s:.0f} virtual seconds, digest {outcome.digest}")
     print("happened:", _listed(outcome.events))
+    print("committed:", _listed(outcome.changes))
     print("checked: ", _listed(outcome.checked))
     return 0
 
@@ -44,6 +45,7 @@ def run_many(seeds: range, jobs: int) -> int:
     """Every failing seed is printed whole; the command to run it again comes last."""
     began_s = time.monotonic()
     events: Counter[str] = Counter()
+    changes: Counter[str] = Counter()
     failed: list[int] = []
     with multiprocessing.get_context("fork").Pool(jobs) as pool:
         for done, (seed, result) in enumerate(pool.imap_unordered(_attempt, seeds, chunksize=8), start=1):
@@ -54,8 +56,10 @@ def run_many(seeds: range, jobs: int) -> int:
                 print(result, flush=True)
             else:
                 events.update(result.events)
+                changes.update(result.changes)
     print(f"{len(seeds)} seeds in {time.monotonic() - began_s:.0f} s, {len(failed)} failed")
     print("happened:", _listed(events))
+    print("committed:", _listed(changes))
     for seed in sorted(failed):
         print(f"run again: python -m shunter.simulation --seed {seed} -v")
     return 1 if failed else 0

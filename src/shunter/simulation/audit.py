@@ -11,15 +11,21 @@ import numpy as np
 
 from shunter.engine.records import Group
 from shunter.engine.state import State
+from shunter.model.jobs import LICENCE_PREFIX
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.simulation.ledger import LIVE, Ledger, require
+from shunter.simulation.ledger import Ledger
+from shunter.simulation.ledger_records import LIVE, require
+from shunter.simulation.waits import DOOMS, is_doomed, what_passes
 
 
 def audit(state: State, ledger: Ledger) -> None:
-    require(set(state.jobs) == set(ledger.unfinished.values()), "the unfinished jobs differ from the ledger's")
-    names = Counter((job.namespace, job.name) for job in state.jobs.values())
-    require(all(count == 1 for count in names.values()), f"names of unfinished jobs are not unique: {names}")
+    require(set(state.jobs) == set(ledger.unfinished), "the unfinished jobs differ from the ledger's")
+    runs = Counter((job.namespace, job.name, job.run) for job in state.jobs.values())
+    require(all(count == 1 for count in runs.values()), f"runs of unfinished jobs are not unique: {runs}")
+    _audit_waits(ledger)
     for job in state.jobs.values():
+        pieces = sorted(group.number for group in job.groups)
+        require(pieces == sorted(ledger.jobs[job.id].groups), f"job {job.id} has pieces {pieces}, not the ledger's")
         for group in job.groups:
             _audit_counts(state, group)
             _audit_tasks(state, ledger, group)
@@ -35,6 +41,17 @@ def audit_empty(state: State) -> None:
     require(sum(state.task_counts) == 0, f"tasks are counted that are over: {state.task_counts}")
 
 
+def _audit_waits(ledger: Ledger) -> None:
+    """Whatever waits has a reason that will pass: a job, a time or a group of its own. What is to fail is stopped."""
+    for job in ledger.unfinished.values():
+        for flag in () if job.stop_was_asked else DOOMS:
+            require(not is_doomed(job, flag, ledger.now_ms), f"job {job.id} goes on although it is to fail ({flag})")
+        for number, group in job.groups.items():
+            if any(task.state is TaskState.WAITING for task in group.tasks):
+                reason = what_passes(ledger, job, group)
+                require(bool(reason), f"group {number} of job {job.id} waits for nothing any more")
+
+
 def _audit_counts(state: State, group: Group) -> None:
     states = state.table.state[group.base : group.base + group.count]
     counts = np.bincount(states, minlength=len(TaskState)).tolist()
@@ -45,13 +62,14 @@ def _audit_counts(state: State, group: Group) -> None:
 def _audit_tasks(state: State, ledger: Ledger, group: Group) -> None:
     """Every task is what the ledger says; every queued one is in a queue, once, and no other is."""
     rows = slice(group.base, group.base + group.count)
-    table, tasks = state.table, ledger.jobs[group.job.id].groups[group.number]
+    table, tasks = state.table, ledger.jobs[group.job.id].groups[group.number].tasks
     queued = Counter(index for first, last, _ in group.ready for index in range(first, last + 1))
-    queued.update(dict.fromkeys(group.delayed or {}, 1))
+    delayed, is_free = group.delayed or {}, not group.job.is_held
+    queued.update(dict.fromkeys(delayed, 1))
     found = zip(table.state[rows].tolist(), table.attempt[rows].tolist(), table.node[rows].tolist(), strict=True)
     for index, (task, (state_now, attempt, node)) in enumerate(zip(tasks, found, strict=True)):
         is_same = task.state == state_now and task.attempt == attempt and (task.state not in LIVE or task.node == node)
-        is_queued_once = queued[index] == (task.state is TaskState.QUEUED)
+        is_queued_once = queued[index] == (task.state is TaskState.QUEUED and (is_free or index in delayed))
         is_somewhere = task.state not in LIVE or ledger.nodes[node].state is not NodeState.DOWN
         if not (is_same and is_queued_once and is_somewhere):
             where = f"task {group.job.id}/{index} ({TaskState(state_now).word}, attempt {attempt}, node {node})"
@@ -75,6 +93,8 @@ def _audit_reservations(state: State, ledger: Ledger) -> None:
             committed = ledger.nodes[node].widths.get(record.id)
             require(0 < lanes.width == committed, f"{where} is {lanes.width} wide, committed is {committed}")
             for resource, amount in record.task_class.needs.items():
+                if resource.startswith(LICENCE_PREFIX):
+                    continue
                 reserved[node, view.resources.index(resource)] += amount * lanes.width
     require(not outstanding, f"tasks are live without lanes (class, node): {dict(outstanding)}")
     require(bool((reserved == view.reserved).all()), "the reserved resources are not what the lanes need")

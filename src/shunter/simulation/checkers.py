@@ -9,19 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from shunter.engine.changes import Change, LanesSet, decode_round
+from shunter.engine.changes import Change, LanesSet, TaskEnded, TasksMoved, decode_round
 from shunter.engine.engine import Engine
+from shunter.engine.records import ClassKey
 from shunter.engine.recovery import fingerprint, load
 from shunter.engine.state import State
 from shunter.engine.submits import Submitted
 from shunter.engine.table import unpack_columns
-from shunter.model.lifecycles import TaskState
+from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
+from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.model.messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.audit import audit
-from shunter.simulation.ledger import LIVE, Ledger, require
+from shunter.simulation.ledger import Ledger
+from shunter.simulation.ledger_records import LIVE, require
 from shunter.simulation.machine import Machine, Wave
 from shunter.simulation.node import SimulatedNode
+from shunter.simulation.placing_rules import check_lanes, check_placed
 
 AUDIT_EVERY = 8  # rounds
 
@@ -31,18 +35,23 @@ class Checkers:
         self.ledger = Ledger()
         self.shadow = State()  # what replaying the committed rounds gives
         self.checked: Counter[str] = Counter()
+        self.changes: Counter[str] = Counter()  # committed, by kind
         self.acknowledged: dict[int, Submitted] = {}
         self._machines: dict[str, Machine] = {}
+        self._classes: dict[int, ClassKey] = {}  # those that had lanes
 
     # ---- what the store has ----
 
     def on_durable(self, engine: Engine, commit: Commit) -> None:
         """A round became durable; the live state is exactly the state after it."""
         changes = decode_round(commit.body)
-        self.ledger.commit(commit.epoch, commit.version, changes)
+        self.ledger.begin(commit.epoch, commit.version, round(commit.at * 1000))
         for change in changes:
+            self.ledger.apply(change)
             self._replay(change)
+            self.changes[_kind_of(change)] += 1
         self.shadow.version = commit.version
+        check_placed(self.ledger)
         self._check_losses()
         for job in commit.finished:
             self._check_finished(job)
@@ -61,6 +70,9 @@ class Checkers:
         view = self.shadow.nodes.view
         fits = bool((view.reserved[change.node] <= view.capacity[change.node]).all())
         require(fits or change.width <= width, f"node {change.node} has no room for {change.width - width} more lanes")
+        if change.width > width:
+            self._classes[change.class_id] = self.shadow.classes[change.class_id].key
+            check_lanes(self.ledger, self._classes, change.class_id)
 
     def on_audit(self, state: State) -> None:
         self.require_same(state, "the live state")
@@ -92,7 +104,8 @@ class Checkers:
     def on_acknowledged(self, answers: list[Submitted]) -> None:
         for answer in answers:
             self.acknowledged.setdefault(answer.job_id, answer)
-            require(answer.job_id in self.ledger.jobs, f"job {answer.job_id} was acknowledged and is not committed")
+            is_known = answer.job_id in self.ledger.jobs or answer.job_id in self.ledger.templates.ids
+            require(is_known, f"job {answer.job_id} was acknowledged and is not committed")
 
     def on_sent(self, engine: Engine, node: int, message: ManagerMessage) -> None:
         """A leader that was replaced may still say things of the past; workers refuse them by their epoch."""
@@ -146,16 +159,21 @@ class Checkers:
         busy: Counter[int] = Counter()
         for wave in node.machine.running:
             job = self.ledger.jobs[wave.job]
-            tasks = job.groups[wave.group][wave.first : wave.last + 1]
+            group = job.groups.get(wave.group)
+            if group is None:
+                continue  # a piece that has left its job
+            tasks = group.tasks[wave.first : wave.last + 1]
             live = sum((t.attempt, t.node) == (wave.attempt, node.id) and t.state in LIVE for t in tasks)
             busy[wave.lanes.reservation] += live
-            for resource, amount in job.specs[wave.group].needs.items():
-                used[resource] += amount * live
+            for resource, amount in group.spec.needs.items():
+                if not resource.startswith(LICENCE_PREFIX):
+                    used[resource] += amount * live
         for reservation, live in busy.items():
             width = self.ledger.nodes[node.id].widths.get(reservation, 0) if live else 0
             require(live <= width, f"{live} attempts live in {width} lanes of {reservation} on {node.hello.name}")
         for resource, amount in used.items():
-            capacity = self.ledger.nodes[node.id].largest.get(resource, 0)
+            has_port = resource.startswith(PORT_PREFIX)
+            capacity = 1 if has_port else self.ledger.nodes[node.id].largest.get(resource, 0)
             require(amount <= capacity, f"{amount} of {capacity} {resource} are in use on {node.hello.name}")
 
     def _check_losses(self) -> None:
@@ -180,8 +198,8 @@ class Checkers:
         states: dict[int, list[int]] = {}
         for chunk in finished.tasks:
             states.setdefault(chunk.group, []).extend(unpack_columns(chunk.count, chunk.body)["state"].tolist())
-        for number, group in enumerate(job.groups):
-            expected = [int(task.state) for task in group]
+        for number, group in job.groups.items():
+            expected = [int(task.state) for task in group.tasks]
             require(states.get(number) == expected, f"history has other tasks of job {finished.id} than the record")
 
 
@@ -197,6 +215,12 @@ class _Watch:
 
     def over(self, wave: Wave) -> None:
         require(wave.lanes.busy >= 0, f"lanes of {self._node.hello.name} are less than empty")
+
+
+def _kind_of(change: Change) -> str:
+    """Its name, with the event where there are several."""
+    name = type(change).__name__
+    return f"{name}.{TaskEvent(change.event).word}" if isinstance(change, TasksMoved | TaskEnded) else name
 
 
 def _difference(replayed: Any, found: Any) -> str:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shunter.model.jobs import LOST_MAX
+from shunter.model.jobs import LOST_MAX, GroupSpec
 from shunter.model.lifecycles import JOB, TaskState
 from shunter.planning.explain import explain
 from shunter.ports.store import Retention
 from shunter.simulation.audit import audit_empty
-from shunter.simulation.ledger import LedgerJob, LedgerTask, require
+from shunter.simulation.ledger_records import LedgerJob, LedgerTask, require
 from shunter.simulation.scenario import can_fail
+from shunter.simulation.waits import is_left_out
 
 if TYPE_CHECKING:
     from shunter.simulation.users import Users
@@ -38,7 +39,7 @@ async def check_end(world: World, users: Users) -> None:
     audit_empty(leader.engine.state)
     _check_machines(world)
     for job_id, job in world.checkers.ledger.jobs.items():
-        _check_job(job_id, job, users.stopped.get(job_id, set()))
+        _check_job(job, users)
         finished = await world.store.finished_job(job_id)
         if finished is None:
             require(world.scenario.settings.retention != Retention(), f"history lacks job {job_id}")
@@ -47,14 +48,13 @@ async def check_end(world: World, users: Users) -> None:
 def _check_all_ended(world: World) -> None:
     """Progress: with no faults any more, whatever can end has ended. Says what the rest waits for."""
     ledger, leader = world.checkers.ledger, world.leader
-    for (_, name), job_id in ledger.unfinished.items():
-        job = ledger.jobs[job_id]
+    for job_id, job in ledger.unfinished.items():
         states = [task.state.word for task in job.tasks() if task.state not in (TaskState.SUCCEEDED, TaskState.FAILED)]
         assert leader is not None
         nodes = leader.engine.state.nodes.view
         waiting = [group for group in leader.engine.state.jobs[job_id].groups if group.ready]
         reasons = [reason.text for group in waiting for reason in explain(group.task_class.task_class, nodes)]
-        require(False, f"job {job_id} ({name}) has not ended: {states[:5]}; {reasons}")
+        require(False, f"job {job_id} ({job.name}) has not ended: {states[:5]}; {reasons}")
 
 
 def _check_machines(world: World) -> None:
@@ -66,23 +66,29 @@ def _check_machines(world: World) -> None:
         require(machine.is_idle(), f"{name} has tasks of jobs that have ended")
 
 
-def _check_job(job_id: int, job: LedgerJob, stopped: set[int | None]) -> None:
-    """A task ends badly only if its command does, a user stopped it, or it was lost too often."""
-    require(job.state in JOB.ends, f"job {job_id} is {job.state.word}")
-    index = -1
-    for spec, group in zip(job.specs, job.groups, strict=True):
-        for task in group:
-            index += 1
-            where = f"task {job_id}/{index}"
+def _check_job(job: LedgerJob, users: Users) -> None:
+    """A task ends badly only if its command does, somebody or a rule stopped it, or it was lost too often."""
+    require(job.state in JOB.ends, f"job {job.id} is {job.state.word}")
+    stopped = users.stopped.get(job.id, set())
+    if job.stop_cause == "user":
+        require(None in stopped, f"job {job.id} was stopped, and nobody asked for it")
+    for group in job.groups.values():
+        is_purged = job.options.queue in users.purged
+        may_be_cancelled = job.stop_was_asked or is_purged or is_left_out(job, group)
+        for index, task in enumerate(group.tasks):
+            where = f"task {job.id}/{group.spec.name}/{index}"
             if task.state is TaskState.CANCELLED:
-                require(bool({None, index} & stopped), f"{where} was cancelled, and nobody asked for it")
+                is_stopped = (group.spec.name, index) in stopped
+                require(may_be_cancelled or is_stopped, f"{where} was cancelled, and nobody asked for it")
             elif task.state is TaskState.FAILED:
-                may_fail = can_fail(spec) or task.lost >= LOST_MAX - 1
+                may_fail = can_fail(group.spec) or task.lost >= LOST_MAX - 1
                 require(may_fail, f"{where} failed, and its command cannot: {task}")
             else:
-                _check_success(where, task, spec.task.env.get("SHUNTER_SIM_EXIT"))
+                _check_success(where, task, group.spec)
 
 
-def _check_success(where: str, task: LedgerTask, exit_code: str | None) -> None:
+def _check_success(where: str, task: LedgerTask, spec: GroupSpec) -> None:
     require(task.state is TaskState.SUCCEEDED and task.successes == 1, f"{where} is {task}")
-    require(exit_code is None, f"{where} succeeded, and its command exits with {exit_code}")
+    exit_code = spec.task.env.get("SHUNTER_SIM_EXIT")
+    is_excused = any(rule.action == "succeed" and 3 in rule.codes for rule in spec.restart.on_exit)
+    require(exit_code is None or is_excused, f"{where} succeeded, and its command exits with {exit_code}")

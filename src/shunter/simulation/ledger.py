@@ -1,18 +1,18 @@
 """A second book: what was committed, kept by other means than the engine's state, so that the two can be compared.
 
 Fed by `simulation.checkers` with every durable round. It knows the lifecycles and nothing of the engine's code; a round
-that the rules do not allow is a Violation.
+that the rules do not allow is a Violation. What tasks may do is in `ledger_tasks`, who may start in `waits`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import msgspec
 
 from shunter.engine import changes as c
-from shunter.model.jobs import GroupSpec
+from shunter.model.jobs import EVERYWHERE, LICENCE_PREFIX, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import (
     JOB,
     NODE,
@@ -21,61 +21,24 @@ from shunter.model.lifecycles import (
     JobState,
     NodeEvent,
     NodeState,
-    TaskEvent,
     TaskState,
 )
+from shunter.simulation import ledger_tasks, waits
+from shunter.simulation.ledger_records import (
+    LIVE,
+    LedgerGroup,
+    LedgerJob,
+    LedgerNode,
+    LedgerQueue,
+    LedgerTask,
+    Placed,
+    require,
+)
+from shunter.simulation.ledger_templates import LedgerTemplates
 
-LIVE = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.STOPPING)
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
-
-
-class Violation(AssertionError):
-    """An invariant of the design does not hold."""
-
-
-def require(holds: bool, claim: str) -> None:
-    if not holds:
-        raise Violation(claim)
-
-
-@dataclass(slots=True)
-class LedgerTask:
-    state: TaskState = TaskState.QUEUED
-    attempt: int = 0
-    node: int = 0  # while live
-    restarts: int = 0
-    lost: int = 0
-    successes: int = 0
-    succeeded_as: int = 0  # the attempt that did
-
-
-@dataclass(slots=True)
-class LedgerJob:
-    namespace: str
-    name: str
-    run: int
-    specs: tuple[GroupSpec, ...]
-    groups: list[list[LedgerTask]]
-    state: JobState = JobState.PENDING
-    stop_was_asked: bool = False
-
-    def tasks(self) -> Iterator[LedgerTask]:
-        for group in self.groups:
-            yield from group
-
-
-@dataclass(slots=True)
-class LedgerNode:
-    name: str
-    capacity: dict[str, int]
-    largest: dict[str, int]  # the most that it ever had
-    state: NodeState = NodeState.READY
-    widths: dict[int, int] = field(default_factory=dict)  # class id -> lanes
-
-    @property
-    def has_shrunk(self) -> bool:
-        """It came back with less than it once had, so earlier reservations may be more than it has now."""
-        return any(self.capacity.get(resource, 0) < amount for resource, amount in self.largest.items())
+_options_decoder = msgspec.msgpack.Decoder(JobOptions)
+NO_RULES = LedgerQueue()
 
 
 class Ledger:
@@ -84,171 +47,206 @@ class Ledger:
     def __init__(self) -> None:
         self.version = 0
         self.epoch = 0
+        self.now_ms = 0  # of the last round
         self.jobs: dict[int, LedgerJob] = {}
         self.nodes: dict[int, LedgerNode] = {}
-        self.unfinished: dict[tuple[str, str], int] = {}
+        self.unfinished: dict[int, LedgerJob] = {}
+        self.templates = LedgerTemplates()
+        self.queues: dict[str, LedgerQueue] = {}
+        self.licences: dict[str, int] = {}
         self.keys: dict[str, list[int]] = {}
         self.forgotten_keys: set[str] = set()
         self.purged_names: set[tuple[str, str]] = set()  # history has forgotten them: their runs may count anew
         self.ended = 0  # attempts that came to an end, of whatever kind
         self.lost_now: list[tuple[int, int, int, int, int]] = []  # job, group, index, attempt, node: in the last round
+        self.placed_now: list[Placed] = []  # in the last round
+        self.submitted_now: set[int] = set()
         self.went_down: set[int] = set()  # nodes, in the last round
         self._last_runs: dict[tuple[str, str], int] = {}
+        self._appliers: dict[type, Callable[[Any], None]] = {
+            c.JobSubmitted: self._submitted,
+            c.JobUpdated: self._updated,
+            c.JobHeld: self._held,
+            c.JobFlagged: self._flagged,
+            c.JobStopAsked: self._stop_asked,
+            c.JobEnded: self._job_ended,
+            c.EdgeSettled: lambda change: waits.edge_settled(self, change),
+            c.GroupAdded: self._group_added,
+            c.GroupDropped: self._group_dropped,
+            c.KeyUsed: self._key_used,
+            c.KeysDropped: self._keys_dropped,
+            c.NamesDropped: self._names_dropped,
+            c.NodeJoined: self._joined,
+            c.NodeMoved: self._node_moved,
+            c.NodeLabelled: self._labelled,
+            c.NodeSwitched: self._switched,
+            c.LanesSet: self._lanes_set,
+            c.QueueSet: self._queue_set,
+            c.QueueDropped: self._queue_dropped,
+            c.ClusterSet: self._cluster_set,
+            c.TemplateSet: self.templates.set,
+            c.TemplatePaused: self.templates.paused,
+            c.TemplateDropped: self.templates.dropped,
+            c.TemplateFired: lambda change: self.templates.fired(self, change),
+            **{kind: _with(self, applier) for kind, applier in ledger_tasks.APPLIERS.items()},
+        }
 
-    def commit(self, epoch: int, version: int, changes: list[c.Change]) -> None:
+    def begin(self, epoch: int, version: int, at_ms: int) -> None:
+        """A round; its changes follow, one by one."""
         require(epoch >= self.epoch, f"epoch {epoch} wrote after epoch {self.epoch}")
         require(version == self.version + 1, f"version {version} follows {self.version}")
-        self.epoch, self.version = epoch, version
+        self.epoch, self.version, self.now_ms = epoch, version, at_ms
         self.lost_now.clear()
+        self.placed_now.clear()
+        self.submitted_now.clear()
         self.went_down = {node for node, record in self.nodes.items() if record.state is NodeState.DOWN}
-        for change in changes:
-            self._apply(change)
+
+    def apply(self, change: c.Change) -> None:
+        applier = self._appliers.get(type(change))
+        if applier is not None:  # attributes, drain deadlines and dead letters bind nobody here
+            applier(change)
 
     def task(self, job: int, group: int, index: int) -> LedgerTask | None:
         record = self.jobs.get(job)
-        return record.groups[group][index] if record is not None else None
+        piece = record.groups.get(group) if record is not None else None
+        return piece.tasks[index] if piece is not None else None
 
-    def live_on(self, node: int) -> Iterator[tuple[int, int, int, LedgerTask]]:
-        """Tasks that the committed record has on a node: job, group, index, task."""
-        for job_id in self.unfinished.values():
-            for number, group in enumerate(self.jobs[job_id].groups):
-                for index, task in enumerate(group):
+    def live_on(self, node: int) -> Iterator[tuple[LedgerJob, LedgerGroup, int, LedgerTask]]:
+        """Tasks that the committed record has on a node: job, piece, index, task."""
+        for job in self.unfinished.values():
+            for group in job.groups.values():
+                for index, task in enumerate(group.tasks):
                     if task.node == node and task.state in LIVE:
-                        yield job_id, number, index, task
+                        yield job, group, index, task
 
-    def _apply(self, change: c.Change) -> None:
-        match change:
-            case c.JobSubmitted():
-                self._submitted(change)
-            case c.KeyUsed():
-                require(change.key not in self.keys, f"key {change.key} was used twice")
-                self.keys[change.key] = change.jobs
-            case c.TasksPlaced():
-                self._placed(change)
-            case c.TaskStarted():
-                self._move(change.job, change.group, change.index, TaskEvent.STARTED)
-                self._note_start(change.job)
-            case c.TasksFinished():
-                for index in range(change.first, change.last + 1):
-                    self._move(change.job, change.group, index, TaskEvent.FINISHED)
-                self._note_start(change.job)
-            case c.TaskEnded():
-                self._ended(change)
-            case c.TasksLost():
-                self._lost(change)
-            case c.TasksMoved():
-                for index in range(change.first, change.last + 1):
-                    self._move(change.job, change.group, index, TaskEvent(change.event))
-            case c.JobStopAsked():
-                job = self.jobs[change.job]
-                job.state = JOB.move(job.state, JobEvent.STOP_ASKED)
-                job.stop_was_asked = True
-            case c.JobEnded():
-                self._job_ended(change)
-            case c.NodeJoined():
-                self._joined(change)
-            case c.NodeMoved():
-                node = self.nodes[change.node]
-                node.state = NODE.move(node.state, NodeEvent(change.event))
-                if node.state is NodeState.DOWN:
-                    self.went_down.add(change.node)
-            case c.LanesSet():
-                widths = self.nodes[change.node].widths
-                widths[change.class_id] = change.width
-                if not change.width:
-                    del widths[change.class_id]
-            case c.KeysDropped():
-                for key in list(self.keys)[: change.count]:
-                    del self.keys[key]
-                    self.forgotten_keys.add(key)
-            case c.NamesDropped():
-                for namespace, name in change.names:
-                    self._last_runs.pop((namespace, name), None)
+    def queue(self, name: str) -> LedgerQueue:
+        return self.queues.get(name, NO_RULES)
+
+    def runs_of(self, namespace: str, name: str) -> list[LedgerJob]:
+        """Unfinished runs of a name, oldest first."""
+        return [job for job in self.unfinished.values() if (job.namespace, job.name) == (namespace, name)]
 
     # ---- jobs ----
 
     def _submitted(self, change: c.JobSubmitted) -> None:
         name = (change.namespace, change.name)
         require(change.job not in self.jobs, f"job id {change.job} was used before")
-        require(name not in self.unfinished, f"{name} is the name of an unfinished job")
+        is_free = not self.runs_of(*name) or name in self.templates.by_name
+        require(is_free, f"{name} is the name of an unfinished job")
         run = self._last_runs.get(name, 0) + 1
         is_anew = change.run == 1 and name in self.purged_names
         require(change.run == run or is_anew, f"{name} run {change.run} should be run {run}")
         specs = _groups_decoder.decode(bytes(change.groups))
-        groups = [[LedgerTask() for _ in range(spec.count)] for spec in specs]
-        self.jobs[change.job] = LedgerJob(change.namespace, change.name, change.run, specs, groups)
-        self.unfinished[name] = change.job
+        options = PLAIN if change.options == c.NO_OPTIONS else _options_decoder.decode(change.options)
+        groups = {}
+        if change.type not in EVERYWHERE:
+            for number, spec in enumerate(specs):
+                state = TaskState.WAITING if change.is_waiting or spec.after else TaskState.QUEUED
+                groups[number] = LedgerGroup(spec, [LedgerTask(state) for _ in range(spec.count)])
+        job = LedgerJob(
+            change.job, *name, change.run, change.type, change.priority, specs, groups, options, change.at_ms,
+            list(change.targets), is_held=options.held,
+        )  # fmt: skip
+        self.jobs[change.job] = self.unfinished[change.job] = job
+        self.submitted_now.add(change.job)
+        self._last_runs[name] = change.run
+
+    def _updated(self, change: c.JobUpdated) -> None:
+        job = self.unfinished[change.job]
+        job.specs = _groups_decoder.decode(bytes(change.groups))
+        job.options = PLAIN if change.options == c.NO_OPTIONS else _options_decoder.decode(change.options)
+        job.priority = change.priority
+
+    def _held(self, change: c.JobHeld) -> None:
+        self.unfinished[change.job].is_held = change.is_held
+
+    def _flagged(self, change: c.JobFlagged) -> None:
+        job = self.unfinished[change.job]
+        if change.flag in waits.DOOMS:
+            require(waits.is_doomed(job, change.flag, change.at_ms), f"job {job.id} was failed for no reason")
+            job.is_doomed = True
+
+    def _stop_asked(self, change: c.JobStopAsked) -> None:
+        job = self.unfinished[change.job]
+        job.state = JOB.move(job.state, JobEvent.STOP_ASKED)
+        job.stop_was_asked = True
+        job.stop_cause = waits.stop_cause(self, job)
 
     def _job_ended(self, change: c.JobEnded) -> None:
-        job = self.jobs[change.job]
+        job = self.unfinished.pop(change.job)
         states = {task.state for task in job.tasks()}
         require(states <= TASK.ends, f"job {change.job} ended while tasks are {sorted(states)}")
-        if TaskState.FAILED in states:
-            expected = JobEvent.FAILED
-        elif TaskState.CANCELLED in states or job.stop_was_asked:
-            expected = JobEvent.CANCELLED
-        else:
-            expected = JobEvent.SUCCEEDED
+        expected = waits.expected_end(job, states)
         require(change.event == expected, f"job {change.job} ended {JobEvent(change.event).word}, not {expected.word}")
         job.state = JOB.move(job.state, expected)
-        name = (job.namespace, job.name)
-        del self.unfinished[name]
-        self._last_runs[name] = job.run
 
-    def _note_start(self, job_id: int) -> None:
+    def note_start(self, job_id: int) -> None:
         job = self.jobs[job_id]
         if job.state is JobState.PENDING:
             job.state = JOB.move(job.state, JobEvent.STARTED)
 
+    def _group_added(self, change: c.GroupAdded) -> None:
+        job = self.unfinished[change.job]
+        require(change.number not in job.groups, f"job {job.id} has a piece {change.number} already")
+        tasks = [LedgerTask(TaskState.WAITING) for _ in change.shown]
+        job.groups[change.number] = LedgerGroup(job.specs[change.part], tasks, list(change.shown), change.node)
+
+    def _group_dropped(self, change: c.GroupDropped) -> None:
+        job = self.unfinished[change.job]
+        require(job.groups[change.number].is_over, f"piece {change.number} of job {job.id} left before it was over")
+        del job.groups[change.number]
+
+    def _key_used(self, change: c.KeyUsed) -> None:
+        require(change.key not in self.keys, f"key {change.key} was used twice")
+        self.keys[change.key] = change.jobs
+
+    def _keys_dropped(self, change: c.KeysDropped) -> None:
+        for key in list(self.keys)[: change.count]:
+            del self.keys[key]
+            self.forgotten_keys.add(key)
+
+    def _names_dropped(self, change: c.NamesDropped) -> None:
+        for namespace, name in change.names:
+            if not self.runs_of(namespace, name):
+                self._last_runs.pop((namespace, name), None)
+
+    # ---- nodes, queues and settings ----
+
     def _joined(self, change: c.NodeJoined) -> None:
         known = self.nodes.setdefault(change.node, LedgerNode(change.name, change.capacity, {}))
         require(known.name == change.name, f"node {change.node} was {known.name}, now {change.name}")
-        known.capacity = change.capacity
+        known.capacity, known.labels = change.capacity, change.labels
         for resource, amount in change.capacity.items():
             known.largest[resource] = max(amount, known.largest.get(resource, 0))
 
-    # ---- tasks ----
-
-    def _placed(self, change: c.TasksPlaced) -> None:
+    def _node_moved(self, change: c.NodeMoved) -> None:
         node = self.nodes[change.node]
-        require(node.state is NodeState.READY, f"tasks were placed on node {node.name}, which is {node.state.word}")
-        for index in range(change.first, change.last + 1):
-            task = self._move(change.job, change.group, index, TaskEvent.PLACED)
-            where = f"task {change.job}/{index}"
-            require(change.attempt > task.attempt, f"{where}: attempt {change.attempt} after {task.attempt}")
-            task.attempt, task.node = change.attempt, change.node
+        node.state = NODE.move(node.state, NodeEvent(change.event))
+        if node.state is NodeState.DOWN:
+            self.went_down.add(change.node)
 
-    def _ended(self, change: c.TaskEnded) -> None:
-        event = TaskEvent(change.event)
-        task = self._move(change.job, change.group, change.index, event)
-        if event is TaskEvent.RETRIED:
-            task.restarts += 1
-            restart = self.jobs[change.job].specs[change.group].restart
-            where = f"task {change.job}/{change.index}"
-            require(restart.policy != "never", f"{where} was restarted against its policy")
-            require(
-                restart.max is None or task.restarts <= restart.max, f"{where}: restart {task.restarts} is too many"
-            )
-        if change.started_ms:
-            self._note_start(change.job)
+    def _labelled(self, change: c.NodeLabelled) -> None:
+        self.nodes[change.node].set_labels.update(change.labels)
 
-    def _lost(self, change: c.TasksLost) -> None:
-        for index in range(change.first, change.last + 1):
-            task = self.jobs[change.job].groups[change.group][index]
-            self.lost_now.append((change.job, change.group, index, task.attempt, task.node))
-            task.lost += 1
-            self._move(change.job, change.group, index, TaskEvent.LOST)
+    def _switched(self, change: c.NodeSwitched) -> None:
+        self.nodes[change.node].switched_by = change.by
 
-    def _move(self, job: int, group: int, index: int, event: TaskEvent) -> LedgerTask:
-        task = self.jobs[job].groups[group][index]
-        before = task.state
-        require(TASK.allows(before, event), f"task {job}/{index}: {event.word} while {before.word}")
-        task.state = TASK.move(before, event)
-        if task.state is TaskState.SUCCEEDED:
-            task.successes += 1
-            task.succeeded_as = task.attempt
-            require(task.successes == 1, f"task {job}/{index} succeeded {task.successes} times")
-        if before in LIVE and task.state not in LIVE:
-            task.node = 0
-            self.ended += 1
-        return task
+    def _lanes_set(self, change: c.LanesSet) -> None:
+        widths = self.nodes[change.node].widths
+        widths[change.class_id] = change.width
+        if not change.width:
+            del widths[change.class_id]
+
+    def _queue_set(self, change: c.QueueSet) -> None:
+        self.queues[change.name] = LedgerQueue(change.is_paused, change.running_max)
+
+    def _queue_dropped(self, change: c.QueueDropped) -> None:
+        self.queues.pop(change.name, None)
+
+    def _cluster_set(self, change: c.ClusterSet) -> None:
+        if change.name.startswith(LICENCE_PREFIX):
+            self.licences[change.name] = int(change.value or 0)
+
+
+def _with(ledger: Ledger, applier: Callable[[Ledger, Any], None]) -> Callable[[Any], None]:
+    return lambda change: applier(ledger, change)

@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 from shunter.engine.engine import Engine
 from shunter.engine.submits import Submitted
-from shunter.model.errors import NotFound, Rejected, Unavailable
-from shunter.simulation.ledger import require
-from shunter.simulation.scenario import Submit, never_ends
+from shunter.model.errors import Busy, NotFound, Rejected, Unavailable
+from shunter.simulation.acts import Acts
+from shunter.simulation.job_draws import Submit
+from shunter.simulation.ledger_records import require
+from shunter.simulation.scenario import never_ends
 
 if TYPE_CHECKING:
     from shunter.simulation.world import World
 
 T = TypeVar("T")
 PATIENCE_S = 8.0
+BUSY_MAX_S = 20.0
 ANSWER_LOST_RATE = 0.05
 
 
@@ -27,16 +30,20 @@ class Users:
     def __init__(self, world: World) -> None:
         self._world = world
         self._answered: dict[str, list[int]] = {}  # key -> jobs
-        self.stopped: dict[int, set[int | None]] = {}  # job -> task indexes that a user stopped; None: the whole job
+        self.stopped: dict[int, set[tuple[str, int] | None]] = {}  # job -> tasks that a user stopped; None: all of it
+        self.purged: set[str] = set()  # queues
+        self._acts = Acts(self, world)
 
     async def run(self) -> None:
         scenario, chance = self._world.scenario, self._world.chance
         moments = [chance.uniform(0, scenario.trouble_s) for _ in range(scenario.stops)]
         labelled = [chance.uniform(0, scenario.trouble_s) for _ in range(scenario.labels)]
+        acting = [chance.uniform(0, scenario.trouble_s) for _ in range(scenario.acts)]
         await asyncio.gather(
             *(self._submit(submit) for submit in scenario.submits),
             *(self._stop_something(at_s) for at_s in moments),
             *(self._label_something(at_s) for at_s in labelled),
+            *(self._acts.run(at_s) for at_s in acting),
         )
 
     async def settle(self) -> None:
@@ -44,17 +51,17 @@ class Users:
         for ever are stopped, also those whose answer got lost."""
         while not await self._label("node-0", "a"):
             await self._world.clock.sleep(1.0)  # it has not joined yet
+        await self._acts.settle()
         ledger = self._world.checkers.ledger
-        for job_id in list(ledger.unfinished.values()):
-            job = ledger.jobs[job_id]
+        for job_id, job in list(ledger.unfinished.items()):
             if any(never_ends(spec) for spec in job.specs):
                 await self._stop(job_id, None, now=False)
 
     async def _submit(self, submit: Submit) -> None:
         await self._world.clock.sleep(submit.at_s)
         try:
-            answers = await self._ask(lambda engine: engine.submit(submit.specs, submit.user, submit.key))
-        except Rejected as refusal:
+            answers = await self.ask(lambda engine: engine.submit(submit.specs, submit.user, submit.key))
+        except (Rejected, Busy) as refusal:
             self._world.trace.note("submit.refused", str(refusal)[:80])
             return
         ids = [answer.job_id for answer in answers]
@@ -69,34 +76,29 @@ class Users:
             before = self._answered.setdefault(submit.key, ids)
             require(before == ids, f"key {submit.key} was answered with jobs {before}, then with {ids}")
         for answer, spec in zip(answers, submit.specs, strict=True):
-            job = self._world.checkers.ledger.jobs[answer.job_id]
+            job = self._world.checkers.ledger.jobs.get(answer.job_id)
+            if job is None:
+                continue  # a template
             is_it = job.specs == spec.groups and job.namespace == spec.namespace and spec.name in ("", job.name)
             require(is_it, f"job {answer.job_id} is not the job that was submitted")
 
     async def _stop_something(self, at_s: float) -> None:
         await self._world.clock.sleep(at_s)
-        known = list(self._world.checkers.acknowledged)
+        ledger = self._world.checkers.ledger
+        known = [job_id for job_id in self._world.checkers.acknowledged if job_id in ledger.jobs]
         if not known:
             return
         chance = self._world.chance
         job_id = chance.choice(known)
-        count = sum(len(group) for group in self._world.checkers.ledger.jobs[job_id].groups)
-        index = None if chance.random() < 0.5 else chance.randrange(count)
-        await self._stop(job_id, index, now=chance.random() < 0.3)
+        job = ledger.jobs[job_id]
+        spec = chance.choice(job.specs)
+        task = None if chance.random() < 0.5 else (spec.name, chance.randrange(spec.count))
+        await self._stop(job_id, task, now=chance.random() < 0.3)
 
-    async def _stop(self, job_id: int, index: int | None, now: bool) -> None:
-        self.stopped.setdefault(job_id, set()).add(index)
-        self._world.trace.note("stop.asked", f"{job_id} {index}")
-        task = None if index is None else self._task_of(job_id, index)
-        await self._ask(lambda engine: engine.stop_tasks(job_id, task, now))
-
-    def _task_of(self, job_id: int, index: int) -> tuple[str, int]:
-        """The group and the index in it of a job's task, counted over all groups."""
-        for spec in self._world.checkers.ledger.jobs[job_id].specs:
-            if index < spec.count:
-                return spec.name, index
-            index -= spec.count
-        raise AssertionError("a task of the job")
+    async def _stop(self, job_id: int, task: tuple[str, int] | None, now: bool) -> None:
+        self.stopped.setdefault(job_id, set()).add(task)
+        self._world.trace.note("stop.asked", f"{job_id} {task}")
+        await self.ask(lambda engine: engine.stop_tasks(job_id, task, now))
 
     async def _label_something(self, at_s: float) -> None:
         await self._world.clock.sleep(at_s)
@@ -105,15 +107,17 @@ class Users:
 
     async def _label(self, name: str, value: str | None) -> bool:
         try:
-            await self._ask(lambda engine: engine.label_node(name, {"rack": value}))
+            await self.ask(lambda engine: engine.label_node(name, {"rack": value}))
         except NotFound:
             self._world.trace.note("label.refused", name)
             return False
         return True
 
-    async def _ask(self, call: Callable[[Engine], Awaitable[T]]) -> T:
-        """Until answered. An answer may get lost on its way, and then the question is asked again."""
+    async def ask(self, call: Callable[[Engine], Awaitable[T]]) -> T:
+        """Until answered. An answer may get lost on its way, and then the question is asked again. Busy for long, such
+        as a queue that is full and paused, is an answer too."""
         world = self._world
+        until_s = world.clock.now() + BUSY_MAX_S
         while True:
             await world.clock.sleep(world.chance.uniform(0.001, 0.2))
             leader = world.leader
@@ -124,6 +128,10 @@ class Users:
                     await leader.gate.passed()
                     answer = await call(leader.engine)
                     await leader.gate.passed()
+            except Busy:
+                if world.clock.now() > until_s:
+                    raise
+                continue
             except (TimeoutError, Unavailable):
                 continue
             if world.chance.random() >= ANSWER_LOST_RATE:

@@ -45,6 +45,7 @@ class Outcome:
     digest: str
     events: Counter[str]
     checked: Counter[str]
+    changes: Counter[str]  # that were committed, by kind
     virtual_s: float
 
 
@@ -67,7 +68,10 @@ def simulate(seed: int, echo: bool = False) -> Outcome:
         if failure is not None:
             raise Failed(seed, *failure)
         trace, elapsed_s = world.trace, asyncio.get_running_loop().time()
-        return Outcome(seed, trace.steps, trace.digest, trace.counts, world.checkers.checked, elapsed_s)
+        checkers = world.checkers
+        return Outcome(
+            seed, trace.steps, trace.digest, trace.counts, checkers.checked, checkers.changes, elapsed_s
+        )  # fmt: skip
 
     return run_virtual(main, seed)
 

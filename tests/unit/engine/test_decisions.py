@@ -9,6 +9,7 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.round import Round
 from shunter.model.jobs import Affinity, JobOptions, Restart
+from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import Ended, Returned
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Preemption
@@ -242,6 +243,38 @@ def test_a_retry_elsewhere_does_not_go_to_the_same_node() -> None:
         [(node, order)] = stage.orders()
         assert (first, node, order.attempt) == (1, second, 2)
         assert stage.counts(job.job_id) == {"assigned": 1}
+
+    play(scene)
+
+
+def test_a_retry_elsewhere_takes_the_same_node_where_there_is_no_other() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=8)
+        small = await stage.join("n2", cpu=1)
+        restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
+        await stage.submit(spec("picky", restart=restart, needs={"cpu": 4000}))
+        [(first, order)] = stage.orders()
+        await stage.end(first, order, exit_code=1)
+        await stage.settle(1.0)
+        [(again, order)] = stage.orders()
+        assert again == first != small
+
+    play(scene)
+
+
+def test_a_retry_elsewhere_goes_back_when_the_other_node_leaves() -> None:
+    async def scene(stage: Stage) -> None:
+        nodes = [await stage.join("n1", cpu=1), await stage.join("n2", cpu=1)]
+        restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
+        await stage.submit(spec("picky", 2, restart=restart))
+        (first, order), (other, _) = stage.orders()
+        assert {first, other} == set(nodes)
+        await stage.end(first, order, exit_code=1)
+        await stage.settle(1.0)
+        assert not stage.orders()  # the other node is busy, and this one is avoided
+        await stage.engine.node_event(other, NodeEvent.LEFT, "left")
+        await stage.settle(1.0)
+        assert {node for node, _ in stage.orders()} == {first}
 
     play(scene)
 

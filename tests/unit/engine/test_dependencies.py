@@ -257,3 +257,29 @@ def test_a_random_graph_comes_to_its_end_with_every_edge_obeyed(seed: int) -> No
         assert {number: ended_as(stage, f"j{number}") for number in range(count)} == expected
 
     play(scene)
+
+
+def test_single_tasks_of_a_waiting_job_can_be_stopped_before_the_rest_goes_on() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        _, second = await stage.submit(spec("fetch"), spec("render", 3, options=after("fetch")))
+        await stage.engine.stop_tasks(second.job_id, ("main", 1), now=False)
+        [(_, order)] = stage.orders()
+        await stage.end(node, order)
+        assert stage.counts(second.job_id) == {"assigned": 2, "cancelled": 1}
+
+    play(scene)
+
+
+def test_a_group_goes_on_though_what_it_waits_for_was_stopped_while_its_job_waited() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        graph = grouped("graph", map=(), reduce=(GroupAfter("map", when="finished"),))
+        waiting = JobSpec("default", "graph", graph.groups, options=after("fetch"))
+        _, second = await stage.submit(spec("fetch"), waiting)
+        await stage.engine.stop_tasks(second.job_id, ("map", 0), now=False)
+        [(_, order)] = stage.orders()
+        await stage.end(node, order)
+        assert stage.counts(second.job_id) == {"assigned": 1, "cancelled": 1}
+
+    play(scene)

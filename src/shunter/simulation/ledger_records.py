@@ -1,0 +1,125 @@
+"""The records of `simulation.ledger`: jobs, pieces of groups, tasks, nodes and queues as the committed changes tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from shunter.model.jobs import PLAIN, GroupSpec, JobOptions
+from shunter.model.lifecycles import JobState, NodeState, TaskState
+
+LIVE = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.STOPPING)
+ENDS = (TaskState.SUCCEEDED, TaskState.FAILED, TaskState.CANCELLED)
+
+
+class Violation(AssertionError):
+    """An invariant of the design does not hold."""
+
+
+def require(holds: bool, claim: str) -> None:
+    if not holds:
+        raise Violation(claim)
+
+
+@dataclass(slots=True)
+class LedgerTask:
+    state: TaskState = TaskState.QUEUED
+    attempt: int = 0
+    node: int = 0  # while live
+    restarts: int = 0
+    lost: int = 0
+    successes: int = 0
+    succeeded_as: int = 0  # the attempt that did
+    is_coming_back: bool = False  # it was told to end, to be queued again
+    avoids: int = 0  # the node that its next attempt shall not use
+
+
+@dataclass(slots=True)
+class LedgerGroup:
+    """A group of a job, or a piece of one: tasks by one version of the spec."""
+
+    spec: GroupSpec
+    tasks: list[LedgerTask]
+    shown: list[int] | None = None
+    node: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        return all(task.state in ENDS for task in self.tasks)
+
+    def outcome(self) -> str:
+        """How it ended, as edges see it."""
+        states = {task.state for task in self.tasks}
+        if TaskState.FAILED in states:
+            return "failed"
+        return "cancelled" if TaskState.CANCELLED in states else "succeeded"
+
+
+@dataclass(slots=True)
+class LedgerJob:
+    id: int
+    namespace: str
+    name: str
+    run: int
+    type: str
+    priority: int
+    specs: tuple[GroupSpec, ...]
+    groups: dict[int, LedgerGroup]  # by number
+    options: JobOptions = PLAIN
+    submitted_ms: int = 0
+    targets: list[int] = field(default_factory=list)  # jobs whose end it waits for
+    state: JobState = JobState.PENDING
+    stop_was_asked: bool = False
+    stop_cause: str = ""  # user, edge, replaced or doomed
+    is_held: bool = False
+    is_doomed: bool = False
+
+    @property
+    def start_ms(self) -> int:
+        options = self.options
+        return options.start_at_ms or (self.submitted_ms + int(options.start_in_s * 1000) if options.start_in_s else 0)
+
+    def tasks(self) -> Iterator[LedgerTask]:
+        for group in self.groups.values():
+            yield from group.tasks
+
+    def pieces(self, name: str) -> list[LedgerGroup]:
+        return [group for group in self.groups.values() if group.spec.name == name]
+
+
+@dataclass(slots=True)
+class LedgerNode:
+    name: str
+    capacity: dict[str, int]
+    largest: dict[str, int]  # the most that it ever had
+    labels: dict[str, str] = field(default_factory=dict)
+    set_labels: dict[str, str] = field(default_factory=dict)
+    state: NodeState = NodeState.READY
+    switched_by: str = ""
+    widths: dict[int, int] = field(default_factory=dict)  # class id -> lanes
+
+    @property
+    def has_shrunk(self) -> bool:
+        """It came back with less than it once had, so earlier reservations may be more than it has now."""
+        return any(self.capacity.get(resource, 0) < amount for resource, amount in self.largest.items())
+
+    def label(self, name: str) -> str:
+        return {**self.labels, **self.set_labels}.get(name, "")
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerQueue:
+    is_paused: bool = False
+    running_max: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Tasks that one change placed."""
+
+    job: int
+    group: int
+    first: int
+    last: int
+    attempt: int
+    node: int

@@ -1,0 +1,100 @@
+"""What couples tasks when they are placed: gangs start whole, distinct hosts differ, exclusive nodes have one owner,
+and limits of groups, queues and licences hold. Called by `simulation.checkers` with every durable round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.engine.records import ClassKey
+from shunter.model.jobs import LICENCE_PREFIX
+from shunter.model.lifecycles import TaskState
+from shunter.simulation.ledger import Ledger
+from shunter.simulation.ledger_records import LIVE, LedgerGroup, LedgerJob, require
+
+HOST = "host"
+_BEFORE = (TaskState.WAITING, TaskState.QUEUED)
+
+
+def check_placed(ledger: Ledger) -> None:
+    """After a round: what it placed, beside all that there is."""
+    nodes: dict[int, None] = {}
+    seen: set[tuple[int, int]] = set()
+    for placed in ledger.placed_now:
+        nodes[placed.node] = None
+        job = ledger.jobs[placed.job]
+        group = job.groups[placed.group]
+        if placed.attempt == 1 and (group.spec.gang or job.options.gang):
+            _check_gang(job, group)
+        if group.spec.distinct and (placed.job, placed.group) not in seen:
+            seen.add((placed.job, placed.group))
+            _check_distinct(ledger, job, group)
+    if any(spec.exclusive for job in ledger.unfinished.values() for spec in job.specs):
+        for node in nodes:
+            _check_owner(ledger, node)
+
+
+def _check_gang(job: LedgerJob, group: LedgerGroup) -> None:
+    """A first attempt of a gang was placed: none of its tasks is left that has not had one."""
+    members = list(job.groups.values()) if job.options.gang else [group]
+    left = [index for each in members for index, task in enumerate(each.tasks) if _is_left(task.state, task.attempt)]
+    require(not left, f"a gang of job {job.id} started in part: {len(left)} tasks were left behind")
+
+
+def _is_left(state: TaskState, attempt: int) -> bool:
+    return not attempt and state in _BEFORE
+
+
+def _check_distinct(ledger: Ledger, job: LedgerJob, group: LedgerGroup) -> None:
+    """No two live tasks share a host; values of labels are compared for what was placed just now."""
+    label, fresh = group.spec.distinct, {each.node for each in ledger.placed_now if each.job == job.id}
+    taken: dict[int | str, int] = {}
+    for piece in job.pieces(group.spec.name):
+        for index, task in enumerate(piece.tasks):
+            if task.state not in LIVE or (label != HOST and task.node not in fresh):
+                continue
+            value = task.node if label == HOST else ledger.nodes[task.node].label(label)
+            require(value not in taken, f"tasks {taken.get(value)} and {index} of job {job.id} share {label} {value}")
+            taken[value] = index
+
+
+def _check_owner(ledger: Ledger, node: int) -> None:
+    """Whoever has a node for itself shares it with nobody."""
+    tenants: dict[int, bool] = {}
+    for job, group, _, _ in ledger.live_on(node):
+        tenants[job.id] = tenants.get(job.id, False) or group.spec.exclusive
+    is_shared = len(tenants) > 1 and any(tenants.values())
+    require(not is_shared, f"node {node} is exclusive to one of jobs {sorted(tenants)}")
+
+
+def check_lanes(ledger: Ledger, classes: dict[int, ClassKey], class_id: int) -> None:
+    """After lanes were added to a class: what all lanes together may be. Lowering a limit ends nothing."""
+    key = classes[class_id]
+    if key.alone is not None:
+        job_id, part = key.alone
+        most, width = ledger.jobs[job_id].specs[part].parallel_max, _width(ledger, classes, alone=key.alone)
+        require(width <= most, f"{width} tasks of job {job_id} run at once, parallel_max is {most}")
+    most = ledger.queue(key.queue).running_max
+    if most:
+        width = _width(ledger, classes, queue=key.queue)
+        require(width <= most, f"{width} tasks of queue {key.queue} run at once, running_max is {most}")
+    for resource, need in key.needs:
+        if resource.startswith(LICENCE_PREFIX):
+            used = sum(width * dict(each.needs).get(resource, 0) for each, width in _lanes(ledger, classes))
+            most = ledger.licences.get(resource, 0)
+            require(need > 0 and used <= most, f"{used} of {most} {resource} are in use")
+
+
+def _width(
+    ledger: Ledger, classes: dict[int, ClassKey], alone: tuple[int, int] | None = None, queue: str | None = None
+) -> int:
+    return sum(
+        width
+        for key, width in _lanes(ledger, classes)
+        if (queue is None or key.queue == queue) and (alone is None or key.alone == alone)
+    )
+
+
+def _lanes(ledger: Ledger, classes: dict[int, ClassKey]) -> Iterator[tuple[ClassKey, int]]:
+    for node in ledger.nodes.values():
+        for class_id, width in node.widths.items():
+            yield classes[class_id], width

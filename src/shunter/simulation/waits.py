@@ -1,0 +1,134 @@
+"""Who may start, who must wait and why, and how a job must end: the rules of the manifest, read from the second book.
+
+Called by `simulation.ledger` when something is queued, placed or stopped, and by `simulation.audit`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from shunter.engine import changes as c
+from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter
+from shunter.model.lifecycles import JOB, JobEvent, NodeState, TaskState
+from shunter.simulation.ledger_records import LedgerGroup, LedgerJob, require
+
+if TYPE_CHECKING:
+    from shunter.simulation.ledger import Ledger
+
+DOOMS = ("timeout", "failures")  # flags of jobs that end as failed
+_BEHIND = After("", "finished", "run")  # an earlier run of the same template
+
+
+def why_not(ledger: Ledger, job: LedgerJob, group: LedgerGroup, is_queueing: bool = False) -> str:
+    """Why no task of the group may start now; empty if it may. A held job's tasks may be queued, and no more."""
+    if not is_queueing:
+        if job.is_held:
+            return "it is held"
+        if ledger.queue(job.options.queue).is_paused:
+            return f"queue {job.options.queue} is paused"
+    return what_passes(ledger, job, group) or _what_stays(ledger, job, group)
+
+
+def what_passes(ledger: Ledger, job: LedgerJob, group: LedgerGroup) -> str:
+    """What a group waits for that will come: a time, the end of a job, the end of another group."""
+    if job.start_ms > ledger.now_ms:
+        return f"its start is {job.start_ms - ledger.now_ms} ms away"
+    for _, target in edges(ledger, job):
+        if target.state not in JOB.ends:
+            return f"it waits for job {target.id}, which is {target.state.word}"
+    pending = (edge.group for edge in group.spec.after for piece in job.pieces(edge.group) if not piece.is_over)
+    return next((f"group {name} is not over" for name in pending), "")
+
+
+def _what_stays(ledger: Ledger, job: LedgerJob, group: LedgerGroup) -> str:
+    """An end that came otherwise than the group wants it: then it never starts."""
+    for edge, target in edges(ledger, job):
+        if _is_unmet(edge, target.state.word):
+            return f"job {target.id} has {target.state.word} and was to have {edge.when}"
+    for wanted in group.spec.after:
+        outcome = outcome_of(job, wanted.group)
+        if _is_unmet(wanted, outcome):
+            return f"group {wanted.group} has {outcome} and was to have {wanted.when}"
+    return ""
+
+
+def outcome_of(job: LedgerJob, name: str) -> str:
+    """How a group ended, all its pieces together."""
+    outcomes = {piece.outcome() for piece in job.pieces(name)}
+    return next((word for word in ("failed", "cancelled") if word in outcomes), "succeeded")
+
+
+def edges(ledger: Ledger, job: LedgerJob) -> list[tuple[After, LedgerJob]]:
+    after = job.options.after
+    return [
+        (after[place] if place < len(after) else _BEHIND, ledger.jobs[target])
+        for place, target in enumerate(job.targets)
+    ]
+
+
+def edge_settled(ledger: Ledger, change: c.EdgeSettled) -> None:
+    job = ledger.unfinished[change.job]
+    edge, target = edges(ledger, job)[change.edge]
+    require(target.state in JOB.ends, f"job {job.id}: edge {change.edge} settled while job {target.id} has not ended")
+    is_met = edge.when in ("finished", target.state.word)
+    require(change.is_met == is_met, f"job {job.id}: edge {change.edge} settled as {change.is_met}")
+
+
+def has_another_node(ledger: Ledger, group: LedgerGroup, node: int) -> bool:
+    """Whether another node would do. Where constraints decide about that, no claim is made."""
+    if group.spec.constraints or group.spec.datacenters:
+        return False
+    needs = {
+        name: need for name, need in group.spec.needs.items() if not name.startswith((LICENCE_PREFIX, PORT_PREFIX))
+    }
+    return any(
+        number != node
+        and other.state is NodeState.READY
+        and not other.switched_by
+        and all(other.capacity.get(name, 0) >= need for name, need in needs.items())
+        for number, other in ledger.nodes.items()
+    )
+
+
+def stop_cause(ledger: Ledger, job: LedgerJob) -> str:
+    """Whose stop of a job this must be, if not a user's."""
+    if job.is_doomed:
+        return "doomed"
+    if any(target.state in JOB.ends and _is_unmet(edge, target.state.word) for edge, target in edges(ledger, job)):
+        return "edge"
+    template = ledger.templates.by_name.get((job.namespace, job.name))
+    runs = ledger.runs_of(job.namespace, job.name)
+    if template is not None and template.overlap == "replace" and runs[-1].id in ledger.submitted_now:
+        return "replaced"
+    return "user"
+
+
+def is_doomed(job: LedgerJob, flag: str, at_ms: int) -> bool:
+    if flag == "timeout":
+        limit_s = job.options.timeout_s
+        return limit_s > 0 and at_ms >= job.submitted_ms + int(limit_s * 1000)
+    failed = sum(task.state is TaskState.FAILED for task in job.tasks())
+    return 0 < job.options.failures_max <= failed
+
+
+def expected_end(job: LedgerJob, states: set[TaskState]) -> JobEvent:
+    """A group that was left out because of what it waited for does not make its job a cancelled one."""
+    if job.is_doomed or TaskState.FAILED in states:
+        return JobEvent.FAILED
+    if job.stop_was_asked or any(
+        TaskState.CANCELLED in {task.state for task in group.tasks} and not is_left_out(job, group)
+        for group in job.groups.values()
+    ):
+        return JobEvent.CANCELLED
+    return JobEvent.SUCCEEDED
+
+
+def is_left_out(job: LedgerJob, group: LedgerGroup) -> bool:
+    """Whether a group never ran because a group that it waits for ended otherwise."""
+    never_ran = all(task.state is TaskState.CANCELLED and not task.attempt for task in group.tasks)
+    return never_ran and any(_is_unmet(edge, outcome_of(job, edge.group)) for edge in group.spec.after)
+
+
+def _is_unmet(edge: After | GroupAfter, outcome: str) -> bool:
+    """Whether it can come true no more, and then nothing is to run."""
+    return edge.when not in ("finished", outcome) and edge.otherwise == "cancel"
