@@ -164,7 +164,11 @@ def flag(*, default: bool | None = None) -> Field:
 
 
 def whole(minimum: int, maximum: int, *, default: int | None = None) -> Field:
+    """Also spelt 5.0: to a JSON Schema that is one."""
+
     def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is float and value.is_integer():
+            value = int(value)
         if type(value) is not int:
             problems.add(path, "must be a whole number", value=value)
         elif not minimum <= value <= maximum:
