@@ -26,6 +26,7 @@ from shunter.sdk.client import Client
 
 UNFINISHED = ("pending", "running", "stopping")
 JOBS_DRAWN_MAX = 1_000
+BOXES_MAX = 200  # more are listed: nobody could follow their lines
 ENDED_ASKED_MAX = 100  # jobs that have ended and are asked about one by one
 
 
@@ -52,7 +53,7 @@ def graph(
 ) -> None:
     """Draw which job waits for which: the unfinished jobs of the cluster, or those of a file, which needs no cluster.
 
-    A job whose groups wait for one another is drawn as its groups.
+    A job whose groups wait for one another is drawn as its groups. What is wider than the terminal is listed.
 
     \b
     shunter graph -f pipeline.yaml
@@ -113,7 +114,7 @@ def _show(found: Graph, plain: bool) -> None:
     boxes = [Box(node.name, tuple(_lines(node, found)), node.state or "") for node in found.nodes]
     edges = list(dict.fromkeys((edge.before, edge.after) for edge in found.edges))
     width = shutil.get_terminal_size().columns if on_terminal(sys.stdout) else None
-    drawn = draw(boxes, edges, width)
+    drawn = draw(boxes, edges, width) if len(boxes) <= BOXES_MAX else None
     if drawn is None:
         _list(found)
         return
@@ -138,7 +139,7 @@ def _lines(node: Node, found: Graph) -> Iterable[str]:
 
 
 def _list(found: Graph) -> None:
-    """For a graph that is wider than the terminal."""
+    """For a graph that is wider than the terminal, or too large."""
 
     def row(node: Node) -> list[str]:
         waits = [

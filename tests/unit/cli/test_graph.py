@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from shunter.cli.graph import BOXES_MAX
+
 from ..sdk.scripted_server import answer, job_document
 from .conftest import Cluster, Shunter, page
 
@@ -144,3 +146,12 @@ def test_a_job_that_is_in_no_graph_is_named(cluster: Cluster, shunter: Shunter, 
     assert said.code == 2 and "nobody" in said.err
     cluster.answers["GET /jobs"] = page()
     assert "no unfinished jobs" in shunter("graph").err
+
+
+def test_a_graph_that_is_too_large_is_listed(cluster: Cluster, shunter: Shunter) -> None:
+    many = [job_document(f"job-{number}", id=number) for number in range(BOXES_MAX)]
+    last = job_document("last", id=BOXES_MAX, terms={"after": [edge("job-0@1"), edge("job-1@1", when="failed")]})
+    cluster.answers["GET /jobs"] = page(last, *many)
+    lines = [line.split() for line in shunter("graph").out.splitlines()]
+    assert lines[0] == ["NAME", "STATE", "TASKS", "AFTER"]
+    assert ["last", "pending", "1", "job-0,", "job-1", "(failed)"] in lines
