@@ -50,11 +50,7 @@ async def get_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
 
 async def patch_cluster(context: Context, exchange: Exchange) -> ClusterInfo:
     patch = cluster_fields.read_patch(await exchange.read_json(_document_decoder, SMALL_SIZE_MAX))
-    if "heartbeat" in patch:
-        await context.gateway.set_heartbeat(exchange.caller, patch["heartbeat"])
-    if "licences" in patch:
-        await context.gateway.set_licences(exchange.caller, patch["licences"])
-    return await context.gateway.cluster(exchange.caller)
+    return await context.gateway.update_cluster(exchange.caller, patch)
 
 
 async def stop_cluster(context: Context, exchange: Exchange) -> Status:

@@ -16,6 +16,7 @@ from shunter.app.home import Home
 from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
 from shunter.app.places import LocalPlace, Place, SimulatedPlace
 from shunter.app.policies import find_policies
+from shunter.engine.books.cluster import HEARTBEAT_SETTING
 from shunter.engine.brain import Brain
 from shunter.engine.engine import Engine
 from shunter.gateway.gateway import LocalGateway
@@ -78,10 +79,17 @@ class Manager:
         )
         self._server = await serve(build_app(gateway), *self._address)
         await self._place.start(self._engine)
+        self._keep_heartbeat()
         if options.has_worker or options.simulate_nodes:
             await self._first_node()
         home.describe({"url": self.url, "pid": os.getpid(), "name": self.name, "workers": self._place.address})
         log.info("manager.ready", url=self.url, version=__version__)
+
+    def _keep_heartbeat(self) -> None:
+        """As it was set while the cluster ran the last time. Simulated nodes have their own."""
+        kept = self._engine.state.cluster.get(HEARTBEAT_SETTING)
+        if kept and not self._options.simulate_nodes:
+            self._place.set_heartbeat(float(kept))
 
     @property
     def name(self) -> str:

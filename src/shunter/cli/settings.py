@@ -38,19 +38,20 @@ def change(
         list[str],
         typer.Argument(
             metavar="KEY=VALUE...",
-            help="heartbeat: a time like 2s, or auto. licence/NAME: how many, or none.",
+            help="heartbeat: a time, or auto. preemption: 1 to 100, off or auto. licence/NAME: how many, or none.",
         ),
     ],
     output: Output = Format.TABLE,
 ) -> None:
     """Change settings of the running cluster.
 
-    A heartbeat holds until the manager restarts; config.toml has it for good. Licences are counts of the whole cluster
-    that tasks ask for as resources (shunter run --resource licence/matlab=1); they are kept.
+    They outlive a restart and win over config.toml. Preemption is how much higher a priority must be to end others'
+    tasks. Licences are counts of the whole cluster that tasks ask for as resources (run --resource licence/matlab=1).
 
     \b
     shunter cluster set heartbeat=2s
     shunter cluster set heartbeat=auto        follow the number of nodes again
+    shunter cluster set preemption=off        nobody's tasks are ended for others
     shunter cluster set licence/matlab=5      so many tasks at once may use it
     shunter cluster set licence/matlab=none   forget it
     """
@@ -81,6 +82,7 @@ def _print(found: ClusterInfo, output: Format) -> None:
         ("reserved", ", ".join(f"{name} {share(found, name)}" for name in found.capacity)),
         ("licences", ", ".join(f"{name} {each.used} of {each.total} used" for name, each in found.licences.items())),
         ("policy", found.policy),
+        ("preemption", found.preemption),
         ("heartbeat", f"every {found.heartbeat_s:g} s"),
     ]
     print_facts(f"{found.name}, version {found.version}" + (", simulated" if found.simulated else ""), facts)

@@ -28,6 +28,7 @@ def build_view(state: State) -> ClusterView:
         nodes=state.nodes.view,
         queued=state.waiting,
         usage=state.usage,
+        preempt_gap=state.cluster.preempt_gap(),
         queues=_queues(state),
         licences={name: (total, state.licences_used[name]) for name, total in state.cluster.licences().items()},
         running=lambda: running(state),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -238,9 +238,9 @@ class Engine:
     async def label_node(self, name: str, labels: dict[str, str | None]) -> None:
         await self._ask(partial(on_label, name=name, labels=labels))
 
-    async def set_setting(self, name: str, value: str) -> None:
-        """A setting of the whole cluster, from now on and after a restart too; an empty value means the default."""
-        await self._ask(partial(on_set, name=name, value=value))
+    async def set_settings(self, settings: Mapping[str, str]) -> None:
+        """Settings of the whole cluster, from now on and after a restart too; an empty value means the default."""
+        await self._ask(partial(on_set, settings=settings))
 
     # ---- what the watcher tells ----
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from shunter.engine import changes as c
 from shunter.engine.round import Round
 
 
-def on_set(round: Round, name: str, value: str) -> None:
+def on_set(round: Round, settings: Mapping[str, str]) -> None:
     """An empty value means the default again."""
-    if round.state.cluster.get(name) != value:
-        round.record(c.ClusterSet(name, value, round.now_ms))
+    for name, value in settings.items():
+        if round.state.cluster.get(name) != value:
+            round.record(c.ClusterSet(name, value, round.now_ms))

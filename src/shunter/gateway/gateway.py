@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
+from shunter.engine.books.cluster import HEARTBEAT_SETTING, PREEMPTION_SETTING
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Published
@@ -23,6 +25,7 @@ from shunter.gateway.runs import FinishedRun, Runs
 from shunter.gateway.suggestions import consult
 from shunter.gateway.templates import find_template, template_page, template_view
 from shunter.gateway.tokens import Tokens
+from shunter.model.cluster_fields import AUTO
 from shunter.model.errors import Conflict, NotFound, Unavailable
 from shunter.model.jobs import LICENCE_PREFIX
 from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
@@ -359,19 +362,24 @@ class LocalGateway:
             tasks=counts_view(state.task_counts),
             capacity=_totals(columns.resources, columns.capacity.sum(axis=0).tolist()),
             reserved=_totals(columns.resources, columns.reserved.sum(axis=0).tolist()),
+            preemption=state.cluster.get(PREEMPTION_SETTING, AUTO),
             licences={
                 name.removeprefix(LICENCE_PREFIX): LicenceView(total=total, used=state.licences_used[name])
                 for name, total in state.cluster.licences().items()
             },
         )
 
-    async def set_heartbeat(self, caller: Caller, heartbeat_s: float | None) -> ClusterInfo:
-        self._on_heartbeat(heartbeat_s)
-        return await self.cluster(caller)
-
-    async def set_licences(self, caller: Caller, licences: Mapping[str, int | None]) -> ClusterInfo:
-        for name, count in licences.items():
-            await self._engine.set_setting(LICENCE_PREFIX + name, "" if count is None else str(count))
+    async def update_cluster(self, caller: Caller, settings: Mapping[str, Any]) -> ClusterInfo:
+        kept: dict[str, str] = {}
+        if "heartbeat" in settings:
+            seconds: float | None = settings["heartbeat"]
+            self._on_heartbeat(seconds)  # refuses before anything is kept
+            kept[HEARTBEAT_SETTING] = "" if seconds is None else f"{seconds:g}"
+        if "preemption" in settings:
+            kept[PREEMPTION_SETTING] = settings["preemption"]
+        for name, count in settings.get("licences", {}).items():
+            kept[LICENCE_PREFIX + name] = "" if count is None else str(count)
+        await self._engine.set_settings(kept)
         return await self.cluster(caller)
 
     async def down(self, caller: Caller, leave_running: bool) -> None:

@@ -24,7 +24,7 @@ class Policies:
     async def use(self, name: str) -> PolicyPage:
         """From the next round on, and after a restart too. Raises Invalid for one that cannot be used."""
         policy = self._catalogue.build(name)
-        await self._engine.set_setting(SETTING, name)
+        await self._engine.set_settings({SETTING: name})
         self._engine.brain.use(policy)
         log.info("policy.changed", policy=name)
         return self.page()

@@ -11,6 +11,7 @@ from shunter.model.problems import Problems
 from shunter.model.resources import AMOUNT_MAX
 
 AUTO = "auto"
+OFF = "off"
 HAND_SET_MIN_S = 0.05
 HAND_SET_MAX_S = 3600.0
 LICENCES_MAX = 256
@@ -46,7 +47,25 @@ def _licences() -> Field:
     return mapping(name, number, count_max=LICENCES_MAX).about(about)
 
 
-PATCH = Section("settings to change from now on, at least one", {"heartbeat": HEARTBEAT, "licences": _licences()})
+def _preemption() -> Field:
+    """How much higher a priority must be to end others' tasks, as text; empty means the default."""
+    gap = whole(1, 100)
+
+    def read(value: Any, path: str, problems: Problems) -> str:
+        if value in (AUTO, OFF):
+            return "" if value == AUTO else OFF
+        if (isinstance(value, str) and value.isdecimal()) or (isinstance(value, float) and value.is_integer()):
+            value = int(value)  # from a command line, or as JSON may write it
+        return str(gap.read(value, path, problems))
+
+    about = "how much higher a priority must be to end others' tasks: 1 to 100, off for never, auto for the default"
+    return Field(read, {"description": about, "anyOf": [gap.schema, {"enum": [AUTO, OFF]}]})
+
+
+PATCH = Section(
+    "settings to change from now on, at least one; they outlive a restart",
+    {"heartbeat": HEARTBEAT, "preemption": _preemption(), "licences": _licences()},
+)
 PATCH_SCHEMA = PATCH.schema | {"minProperties": 1}
 
 
@@ -55,6 +74,6 @@ def read_patch(document: object) -> dict[str, Any]:
     problems = Problems()
     patch = PATCH.read_given(document, "", problems)
     if not patch and not problems.found:
-        problems.add("document", "must say what to change", fix="give heartbeat or licences")
+        problems.add("document", "must say what to change", fix="give heartbeat, preemption or licences")
     problems.raise_any()
     return patch

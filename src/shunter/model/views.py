@@ -292,6 +292,7 @@ class ClusterInfo(msgspec.Struct, kw_only=True):
     capacity: dict[str, str]
     reserved: dict[str, str]
     licences: dict[str, LicenceView] = {}
+    preemption: str = "auto"  # how much higher a priority must be to end others' tasks; auto is the default, or off
 
 
 class JobPage(msgspec.Struct):

@@ -6,7 +6,7 @@ A stage can be replaced: `Planner(replace(stages, order=...))`. What can be chos
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 
@@ -165,13 +165,15 @@ class Planner:
         return decision
 
     def _open(self, view: ClusterView, now: float, budget: int) -> Sitting:
-        ledger, stages = self._ledger, self._stages
+        ledger, stages, patience = self._ledger, self._stages, self._stages.patience
+        if view.preempt_gap is not None:
+            patience = replace(patience, preempt_gap=view.preempt_gap)
         site = Site(ledger, Couplings(view, ledger), stages.score, stages.filters, self._prices.prices)
         return Sitting(
             left=Budget(budget, self._work_max),
             gates=Gates(self._backlog.seats, view.queues, view.licences),
             shares=Shares(view.usage, ledger.totals()),
-            companions=Companions(view, int(now * 1000), self._backlog, site, stages.patience, self._recall),
+            companions=Companions(view, int(now * 1000), self._backlog, site, patience, self._recall),
         )
 
     def _serve_winners(self, sitting: Sitting) -> None:

@@ -132,6 +132,7 @@ class ClusterView:
     # if there are none. Left out (None) while no job with such a rule is on a node, so that others need not ask.
     repels: Callable[[int], IntArray | None] | None = None
     lowest_priority: Callable[[], int] | None = None  # of what is on nodes: who is not above it preempts nobody
+    preempt_gap: int | None = None  # how much higher a priority must be to end others; None: as the policy likes it
     called: Callable[[int], str] | None = None  # class id -> how to call it in a reason: "render@3"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.views import (
@@ -277,13 +277,9 @@ class Gateway(Protocol):
 
     async def cluster(self, caller: Caller) -> ClusterInfo: ...
 
-    async def set_heartbeat(self, caller: Caller, heartbeat_s: float | None) -> ClusterInfo:
-        """How often nodes are heard of, until it is set again or the manager restarts; None: as the number of nodes
-        asks for. Raises Invalid, and Conflict where nodes are simulated."""
-        ...
-
-    async def set_licences(self, caller: Caller, licences: Mapping[str, int | None]) -> ClusterInfo:
-        """How many of each the whole cluster has, from now on and after a restart too; None takes a kind away."""
+    async def update_cluster(self, caller: Caller, settings: Mapping[str, Any]) -> ClusterInfo:
+        """Change settings, as `model.cluster_fields` reads them; they outlive a restart. A heartbeat of None follows
+        the number of nodes. Raises Invalid, and Conflict for the heartbeat of simulated nodes."""
         ...
 
     async def down(self, caller: Caller, leave_running: bool) -> None:

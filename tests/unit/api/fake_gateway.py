@@ -8,7 +8,7 @@ import asyncio
 import hmac
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -381,8 +381,10 @@ class FakeGateway:
         self._enter(dict(licences))
         return await self.cluster(caller)
 
-    async def set_heartbeat(self, caller: Caller, heartbeat_s: float | None) -> ClusterInfo:
-        self.heartbeat_s = 1.0 if heartbeat_s is None else heartbeat_s
+    async def update_cluster(self, caller: Caller, settings: Mapping[str, Any]) -> ClusterInfo:
+        self._enter(dict(settings))
+        if "heartbeat" in settings:
+            self.heartbeat_s = 1.0 if settings["heartbeat"] is None else settings["heartbeat"]
         return await self.cluster(caller)
 
     async def down(self, caller: Caller, leave_running: bool) -> None:

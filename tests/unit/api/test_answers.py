@@ -297,10 +297,28 @@ async def test_the_cluster_is_shown_and_stopped(client: Client, gateway: FakeGat
 async def test_licences_are_set_and_taken_away(client: Client, gateway: FakeGateway) -> None:
     body = json.dumps({"licences": {"matlab": 5, "old": None}}).encode()
     assert (await client.call("PATCH", "/api/v1/cluster", body=body)).status == 200
-    assert gateway.asked == [{"matlab": 5, "old": None}]
+    assert gateway.asked[0] == {"licences": {"matlab": 5, "old": None}}
 
 
-@pytest.mark.parametrize("patch", [{}, {"licences": {"matlab": -1}}, {"licences": {"Mat Lab": 1}}, {"licence": {}}])
+@pytest.mark.parametrize(("said", "kept"), [("off", "off"), ("auto", ""), (20, "20"), ("7", "7"), (5.0, "5")])
+async def test_preemption_is_changed_while_it_runs(
+    client: Client, gateway: FakeGateway, said: object, kept: str
+) -> None:
+    answer = await client.call("PATCH", "/api/v1/cluster", body=json.dumps({"preemption": said}).encode())
+    assert (answer.status, gateway.asked[0]) == (200, {"preemption": kept})
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {},
+        {"preemption": 0},
+        {"preemption": "never"},
+        {"licences": {"matlab": -1}},
+        {"licences": {"Mat Lab": 1}},
+        {"licence": {}},
+    ],
+)
 async def test_a_change_of_the_cluster_says_what_it_changes(client: Client, patch: dict[str, object]) -> None:
     answer = await client.call("PATCH", "/api/v1/cluster", body=json.dumps(patch).encode())
     assert answer.status == 400 and answer.json["problems"]

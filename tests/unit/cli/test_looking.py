@@ -24,7 +24,7 @@ CLUSTER = {
     "name": "yard", "version": "0.1.0", "state_version": 250, "epoch": 1, "policy": "e-pvm", "heartbeat_s": 1.0,
     "simulated": False, "started_at": "2026-01-02T03:04:05.000Z", "nodes": {"ready": 1},
     "jobs": {"running": 1}, "tasks": {"running": 3}, "capacity": {"cpu": "2"}, "reserved": {"cpu": "1500m"},
-    "licences": {"matlab": {"total": 5, "used": 2}},
+    "licences": {"matlab": {"total": 5, "used": 2}}, "preemption": "off",
 }  # fmt: skip
 EVENT = {"id": "249-0", "at": "2026-01-02T03:04:05.000Z", "type": "tasks.placed", "name": "render/0-9", "job": "render",
          "tasks": "0-9", "node": "vm", "attempt": 1, "state": "assigned"}  # fmt: skip

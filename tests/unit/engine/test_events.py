@@ -126,8 +126,8 @@ def test_each_kind_of_input_gives_its_own_events_in_order() -> None:
         types, version = await happened(stage, version)
         assert types == ["job.submitted", "tasks.placed", "tasks.succeeded", "job.succeeded", "node.down"]
 
-        await stage.engine.set_setting("policy", "spread")
-        await stage.engine.set_setting("policy", "spread")
+        await stage.engine.set_settings({"policy": "spread"})
+        await stage.engine.set_settings({"policy": "spread"})
         types, version = await happened(stage, version)
         assert types == ["cluster.changed"]
         assert set(CATALOGUE) == SEEN | set(ELSEWHERE)

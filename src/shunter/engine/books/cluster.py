@@ -11,6 +11,10 @@ from typing import Any
 from shunter.engine import changes as c
 from shunter.model.jobs import LICENCE_PREFIX
 
+HEARTBEAT_SETTING = "heartbeat"  # seconds
+PREEMPTION_SETTING = "preemption"  # how much higher a priority must be to end others' tasks, or off
+NEVER = 1_000  # no priority is so much higher than another
+
 
 class ClusterBook:
     def __init__(self) -> None:
@@ -22,6 +26,11 @@ class ClusterBook:
     def licences(self) -> dict[str, int]:
         """How many of each the cluster has, by the name of the resource."""
         return {name: int(value) for name, value in self.values.items() if name.startswith(LICENCE_PREFIX)}
+
+    def preempt_gap(self) -> int | None:
+        """None means as the policy likes it."""
+        value = self.get(PREEMPTION_SETTING)
+        return None if not value else int(value) if value.isdigit() else NEVER
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
         return {c.ClusterSet: self._set}
