@@ -97,7 +97,7 @@ class Acts:
 
     async def _buy_licences(self) -> None:
         licence, count = self._chance.choice(LICENCES), self._chance.choice(("1", "2", "4"))
-        await self._users.ask(lambda engine: engine.set_setting(licence, count))
+        await self._users.ask(lambda engine: engine.set_settings({licence: count}))
 
     async def _dispatch(self) -> None:
         name = self._some_template()
@@ -159,7 +159,7 @@ def _open_queue(engine: Engine, name: str) -> Awaitable[None]:
 
 
 def _buy_enough(engine: Engine, licence: str) -> Awaitable[None]:
-    return engine.set_setting(licence, "4")
+    return engine.set_settings({licence: "4"})
 
 
 KINDS: dict[str, Callable[[Acts], Coroutine[Any, Any, None]]] = {
