@@ -139,4 +139,6 @@ def _run_array(client: Client, manifest: Manifest, count: int) -> int:
         end, _ = follow_submit(client, manifest, "progress", progress.take)
     assert end.end is not None
     print(progress.summary(end.end))
+    if end.end.state != "succeeded" and end.end.reason:
+        tell(end.end.reason)
     return DONE if end.end.state == "succeeded" else JOB_FAILED

@@ -10,6 +10,7 @@ import numpy as np
 from shunter.model.jobs import LICENCE_PREFIX
 from shunter.planning.candidates import FILTERS, Filter, Refusal, spell_amount
 from shunter.planning.coupling import Couplings, coupling_filter
+from shunter.planning.gangs import gang_of
 from shunter.planning.ledger import Ledger
 from shunter.planning.suggest import on_nodes
 from shunter.planning.view import ClusterView, IntArray, Nodes, TaskClass
@@ -86,7 +87,8 @@ def _refusals(task_class: TaskClass, ledger: Ledger, rows: IntArray, filters: Se
             continue
         yield from each.reasons(task_class, ledger, rows[~passing])
         rows = rows[passing]
-    yield "has room: waits for its turn", rows
+    is_gang = gang_of(task_class) > 0
+    yield "has room for some of the gang, which starts together" if is_gang else "has room: waits for its turn", rows
 
 
 def _merged(refusals: Iterator[Refusal]) -> list[Refusal]:

@@ -106,11 +106,12 @@ def test_run_works_in_the_callers_folder_with_no_variables_of_his(cluster: Clust
 
 def test_run_of_an_array_ends_with_a_summary(cluster: Cluster, shunter: Shunter) -> None:
     progress = lines({"progress": {"state": "running", "counts": {"running": 2, "queued": 8}}})
-    last = end("failed", None, count=10, counts={"succeeded": 9, "failed": 1})
+    last = end("failed", None, count=10, counts={"succeeded": 9, "failed": 1}, reason="task 3: exit code 9")
     cluster.answers["POST /jobs"] = chunks(201, JOB, progress, last)
     said = shunter("run", "--count", "10", "true")
     assert said.code == 1
     assert said.out.startswith("echo-1 failed: 9 succeeded, 1 failed in ") and said.out.endswith("tasks/s\n")
+    assert said.err == "shunter: task 3: exit code 9\n"
     assert cluster.asked == ["POST /jobs?namespace=default&follow=progress"]
 
 

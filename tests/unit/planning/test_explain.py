@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shunter.planning.explain import EXAMPLES_MAX, REASONS_MAX, Reason, explain
+from shunter.planning.view import Rules
 from tests.unit.planning.clusters import GI, Cluster, admits, task_class
 from tests.unit.planning.test_exact_greedy import disturb, random_classes, random_cluster
 
@@ -66,6 +68,14 @@ def test_a_node_with_room_says_that_the_task_waits_for_its_turn() -> None:
     cluster = Cluster()
     cluster.add({"cpu": 4000})
     assert explain(task_class(cpu=1), cluster.nodes) == [Reason("has room: waits for its turn", 1, ("n1",))]
+
+
+def test_a_node_with_room_for_some_of_a_gang_says_that_it_starts_together() -> None:
+    cluster = Cluster()
+    cluster.add({"cpu": 4000})
+    member = replace(task_class(cpu=1), rules=Rules(job=1, gang=1))
+    [reason] = explain(member, cluster.nodes)
+    assert reason.text == "has room for some of the gang, which starts together"
 
 
 @pytest.mark.parametrize(
