@@ -26,9 +26,10 @@ class Down(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class NodePatch(msgspec.Struct, forbid_unknown_fields=True):
-    """Labels to set; null takes a label away."""
+    """Labels and attributes to set; null takes one away."""
 
-    labels: dict[str, str | None]
+    labels: dict[str, str | None] = {}
+    attributes: dict[str, str | None] = {}
 
 
 _down_decoder = msgspec.json.Decoder(Down)
@@ -70,7 +71,12 @@ async def get_node(context: Context, exchange: Exchange) -> NodeView:
 
 async def patch_node(context: Context, exchange: Exchange) -> NodeView:
     patch = await exchange.read_json(_patch_decoder, SMALL_SIZE_MAX)
-    return await context.gateway.label_node(exchange.caller, exchange.names["name"], patch.labels)
+    caller, name = exchange.caller, exchange.names["name"]
+    if patch.attributes:
+        await context.gateway.upkeep.attribute(caller, name, patch.attributes)
+    if patch.labels:
+        await context.gateway.label_node(caller, name, patch.labels)
+    return await context.gateway.node(caller, name)
 
 
 async def get_node_stats(context: Context, exchange: Exchange) -> NodeStatsView:

@@ -17,6 +17,7 @@ from shunter.api.streams import OCTETS, log_header, stream_lines, stream_log
 from shunter.model.documents import parse_documents
 from shunter.model.errors import Invalid, Problem
 from shunter.model.problems import shown
+from shunter.model.signals import signal_number
 from shunter.model.views import AttemptPage, JobPage, JobView, SubmittedJob, SubmittedJobs, TaskPage, TaskView, WhyView
 from shunter.ports.gateway import JobQuery, JobReference, LogPiece, LogQuery, TaskQuery, TaskReference
 
@@ -41,7 +42,7 @@ _key_matches = re.compile(KEY_PATTERN).fullmatch
 async def submit_job(context: Context, exchange: Exchange) -> None:
     """With `follow`, the job's whole life is this one answer: its first line goes out when the job is committed."""
     key = idempotency_key(exchange)
-    document = await _read_manifest(exchange)
+    document = await read_manifest(exchange)
     submitted = (
         await context.gateway.submit(exchange.caller, [document], namespace=exchange.query["namespace"], key=key)
     )[0]
@@ -76,7 +77,8 @@ async def get_job(context: Context, exchange: Exchange) -> JobView:
 
 
 async def stop_job(context: Context, exchange: Exchange) -> None:
-    await context.gateway.stop(exchange.caller, job_of(exchange), None, exchange.query["now"])
+    asked = exchange.query
+    await context.gateway.stop(exchange.caller, job_of(exchange), None, asked["now"], signal_number(asked["signal"]))
 
 
 async def list_runs(context: Context, exchange: Exchange) -> JobPage:
@@ -108,7 +110,9 @@ async def get_task(context: Context, exchange: Exchange) -> TaskView:
 
 
 async def stop_task(context: Context, exchange: Exchange) -> None:
-    await context.gateway.stop(exchange.caller, job_of(exchange), _task(exchange), exchange.query["now"])
+    asked = exchange.query
+    signal = signal_number(asked["signal"])
+    await context.gateway.stop(exchange.caller, job_of(exchange), _task(exchange), asked["now"], signal)
 
 
 async def list_attempts(context: Context, exchange: Exchange) -> AttemptPage:
@@ -149,7 +153,7 @@ def _is_last(piece: LogPiece, query: LogQuery) -> bool:
     return piece.eof or (len(piece.data) < query.size_max and not is_cut)
 
 
-async def _read_manifest(exchange: Exchange) -> object:
+async def read_manifest(exchange: Exchange) -> object:
     """One document, from JSON or YAML."""
     content_type = (exchange.header(b"content-type") or "").partition(";")[0].strip().lower()
     if content_type in JSON_TYPES:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from shunter.api import upkeep
 from shunter.api.jobs import BULK_ITEMS_MAX
 from shunter.api.parameters import Parameter
 from shunter.api.plans import PLAN_JOBS_MAX
@@ -88,7 +89,12 @@ def _bodies() -> Document:
         "ClusterPatch": cluster_fields.PATCH_SCHEMA,
         "QueuePatch": kept_fields.QUEUE_PATCH.schema,
         "DeadChoice": kept_fields.DEAD_CHOICE.schema,
-        "NodePatch": _object("labels", labels),
+        "NodePatch": {
+            "type": "object",
+            "properties": {"labels": labels, "attributes": labels | {"description": "like labels"}},
+            "additionalProperties": False,
+        },
+        "Drain": upkeep.DRAIN.schema,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shunter.api import cluster, jobs, kept, plans
 from shunter.api import parameters as p
+from shunter.api.lasting_routes import LASTING_ROUTES
 from shunter.api.routing import Answer, RequestBody, Route
 from shunter.model import kept_views as k
 from shunter.model import views as v
@@ -11,6 +12,7 @@ from shunter.model.fields import text
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.name_fields import NAME
+from shunter.model.signals import SIGNALS
 
 BASE = "/api/v1"
 PAGE_MAX = 1000
@@ -27,6 +29,7 @@ NODE_LIMIT = p.whole_parameter("limit", "how many items at most", 1, NODE_PAGE_M
 JOB_STATE = p.choice_parameter("state", "only in this state", [state.word for state in JobState], many=True)
 TASK_STATE = p.choice_parameter("state", "only in this state", [state.word for state in TaskState], many=True)
 NOW = p.flag_parameter("now", "kill at once, without grace")
+SIGNAL = p.choice_parameter("signal", "what to send instead of TERM", list(SIGNALS))
 FOLLOW_MODES = ("end", "progress", "logs")
 IDEMPOTENCY_KEY = p.field_parameter(
     "Idempotency-Key",
@@ -89,7 +92,7 @@ ROUTES = (
     ),
     Route(
         "DELETE", f"{BASE}/jobs/{{job}}", "stopJob", "Stop a job; one that has ended stays as it is", jobs.stop_job,
-        answers=(Answer(204),), query=p.Query((NAMESPACE, NOW)), errors=(400, 404),
+        answers=(Answer(204),), query=p.Query((NAMESPACE, NOW, SIGNAL)), errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/runs", "listRuns", "All runs of a job's name, newest first", jobs.list_runs,
@@ -134,7 +137,7 @@ ROUTES = (
     ),
     Route(
         "DELETE", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "stopTask", "Stop one task", jobs.stop_task,
-        answers=(Answer(204),), query=p.Query((NAMESPACE, GROUP, NOW)), errors=(400, 404),
+        answers=(Answer(204),), query=p.Query((NAMESPACE, GROUP, NOW, SIGNAL)), errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/attempts", "listAttempts", "A task's attempts", jobs.list_attempts,
@@ -235,7 +238,7 @@ ROUTES = (
         answers=(Answer(200, v.NodeView),), errors=(404,),
     ),
     Route(
-        "PATCH", f"{BASE}/nodes/{{name}}", "patchNode", "Change a node's labels", cluster.patch_node,
+        "PATCH", f"{BASE}/nodes/{{name}}", "patchNode", "Change a node's labels and attributes", cluster.patch_node,
         answers=(Answer(200, v.NodeView),), body=RequestBody(component="NodePatch"), errors=(400, 404, 413),
     ),
     Route(
@@ -258,4 +261,5 @@ ROUTES = (
         headers=(p.event_parameter("Last-Event-ID", "like `after`; a browser sends it when it reconnects"),),
         errors=(400, 404),
     ),
+    *LASTING_ROUTES,
 )  # fmt: skip

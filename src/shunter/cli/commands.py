@@ -44,6 +44,13 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("dispatch", "cron:dispatch", "Run a job that has parameters."),
         Entry("cron", "cron:cron", "Look after jobs that a clock or dispatches run."),
     ),
+    "Keep services up": (
+        Entry("update", "services:update", "Give a service or system job another spec."),
+        Entry("scale", "services:scale", "Change how many instances a service has."),
+        Entry("rollback", "services:rollback", "Go back to an earlier good version."),
+        Entry("restart", "services:restart", "Replace instances by fresh ones."),
+        Entry("move", "services:move", "Let a task run on a node of your choice."),
+    ),
     "Look at jobs": (
         Entry("jobs", "jobs:jobs", "List jobs, newest first."),
         Entry("job", "jobs:job", "Show one job."),
@@ -59,7 +66,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
     ),
     "Look at the cluster": (
         Entry("nodes", "nodes:nodes", "List the nodes."),
-        Entry("node", "nodes:node", "Show or label one node."),
+        Entry("node", "nodes:node", "Show, label, drain or cordon one node."),
         Entry("cluster", "settings:cluster", "Show the whole cluster, or change it while it runs."),
         Entry("policies", "plan:policies", "List who can decide where tasks run, or choose."),
         Entry("events", "events:events", "Print what has happened, or what happens."),

@@ -127,6 +127,7 @@ def _describe(found: Job) -> None:
         ("command", "" if view.groups else command_line(view.command)),
         ("resources", "" if view.groups else _amounts(view.resources)),
         ("type", f"{view.type}, priority {view.priority}"),
+        ("version", _version(view)),
         ("labels", ", ".join(f"{key}={value}" for key, value in view.labels.items())),
         *((word, f"{at} ({age(at)} ago)") for word, at in times if at),
         ("took", _duration(view.started_at, view.ended_at) if view.ended_at else ""),
@@ -177,6 +178,15 @@ def _print_groups(groups: Sequence[GroupView]) -> None:
 
 def _amounts(resources: dict[str, str]) -> str:
     return ", ".join(f"{name} {amount}" for name, amount in resources.items())
+
+
+def _version(view: JobView) -> str:
+    """`2: updating, 1 of 3 updated, 3 healthy (version 2 by ada)`; nothing for what is never updated."""
+    update = view.update
+    if update is None:
+        return ""
+    progress = f"{update.updated} of {update.wanted} updated, {update.healthy} healthy"
+    return f"{view.version}: {update.status}, {progress}" + (f" ({update.reason})" if update.reason else "")
 
 
 def _print_tasks(found: Iterator[TaskView]) -> int:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Any
 
 import typer
 
 from shunter.cli.commands import plain_typer
 from shunter.cli.connection import open_client
-from shunter.cli.options import Format, NodeName, Output
+from shunter.cli.options import Format, NodeName, Output, duration_s
 from shunter.cli.printing import Column, age, print_document, print_facts, print_items, print_table
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.model.resources import format_amount, parse_amount
 from shunter.model.views import ClusterInfo, NodeStatsView, NodeView
 
-node = plain_typer(no_args_is_help=True, help="Show or label one node.")
+LOOK_EVERY_S = 0.5
+
+node = plain_typer(no_args_is_help=True, help="Show, label, drain or cordon one node.")
 
 
 def nodes(
@@ -74,19 +77,128 @@ def label(
     shunter node label worker-3 disk=ssd rack=b7
     shunter node label worker-3 rack-             removes it
     """
-    changes: dict[str, str | None] = {}
-    for word in labels:
-        key, equals, value = word.partition("=")
-        if not equals and not word.endswith("-"):
-            fix = "write KEY=VALUE to set it, KEY- to remove it"
-            raise Invalid([Problem("label", "is neither set nor removed", word, fix)])
-        changes[key if equals else word[:-1]] = value if equals else None
     with open_client() as client:
-        found = client.label_node(name, changes)
+        found = client.label_node(name, _changes(labels, "label"))
     if output is not Format.TABLE:
         print_document(found, output)
     else:
         print(found.name, _pairs(found.labels) or "has no labels")
+
+
+@node.command("attribute", context_settings={"ignore_unknown_options": True})
+def attribute(
+    name: NodeName,
+    attributes: Annotated[
+        list[str], typer.Argument(metavar="KEY=VALUE|KEY-...", help="Attributes to set; KEY- removes one.")
+    ],
+    output: Output = Format.TABLE,
+) -> None:
+    """Set or remove attributes of a node, which constraints see as node.attributes.
+
+    \b
+    shunter node attribute worker-3 role=edge
+    shunter node attribute worker-3 role-         removes it
+    """
+    with open_client() as client:
+        found = client.attribute_node(name, _changes(attributes, "attribute"))
+    if output is not Format.TABLE:
+        print_document(found, output)
+    else:
+        print(found.name, _pairs(found.attributes) or "has no attributes")
+
+
+@node.command("drain")
+def drain(
+    name: NodeName,
+    deadline: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Wait so long for batch tasks, then queue them again: 90s, 10m."),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the node is empty.")] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Empty a node: nothing more starts there, services start elsewhere first, batch tasks are waited for.
+
+    Without a deadline they are waited for as long as they take. System tasks end last.
+
+    \b
+    shunter node drain worker-3 --deadline 10m --wait
+    shunter node undrain worker-3
+    """
+    duration_s(deadline, "--deadline")
+    with open_client() as client:
+        found = client.drain_node(name, deadline)
+        while wait and found.state not in ("drained", "down"):
+            time.sleep(LOOK_EVERY_S)
+            found = client.node(name)
+    _say(found, output)
+
+
+@node.command("undrain")
+def undrain(name: NodeName, output: Output = Format.TABLE) -> None:
+    """Let a node that was drained take work again.
+
+    \b
+    shunter node undrain worker-3
+    """
+    with open_client() as client:
+        _say(client.undrain_node(name), output)
+
+
+@node.command("cordon")
+def cordon(
+    name: NodeName,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why, for others to read.")] = "",
+    output: Output = Format.TABLE,
+) -> None:
+    """Let nothing more start on a node. What runs there goes on.
+
+    \b
+    shunter node cordon worker-3 --reason 'the disk is replaced at noon'
+    """
+    with open_client() as client:
+        _say(client.cordon_node(name, reason), output)
+
+
+@node.command("uncordon")
+def uncordon(name: NodeName, output: Output = Format.TABLE) -> None:
+    """Let a cordoned node take work again.
+
+    \b
+    shunter node uncordon worker-3
+    """
+    with open_client() as client:
+        _say(client.uncordon_node(name), output)
+
+
+@node.command("release")
+def release(name: NodeName, output: Output = Format.TABLE) -> None:
+    """Let a node out of quarantine, when what made tasks of several jobs fail there is mended.
+
+    \b
+    shunter node release worker-3
+    """
+    with open_client() as client:
+        _say(client.release_node(name), output)
+
+
+def _say(view: NodeView, output: Format) -> None:
+    if output is not Format.TABLE:
+        print_document(view, output)
+    else:
+        print(view.name, "takes work" if view.eligible else f"takes no work ({view.reason or view.state})")
+
+
+def _changes(words: list[str], what: str) -> dict[str, str | None]:
+    """KEY=VALUE sets, KEY- removes."""
+    changes: dict[str, str | None] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals and not word.endswith("-"):
+            fix = "write KEY=VALUE to set it, KEY- to remove it"
+            raise Invalid([Problem(what, "is neither set nor removed", word, fix)])
+        changes[key if equals else word[:-1]] = value if equals else None
+    return changes
 
 
 def _matches(view: NodeView, states: list[str] | None, labels: list[str] | None) -> bool:

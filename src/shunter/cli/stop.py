@@ -12,7 +12,9 @@ from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exits import DONE, JOB_FAILED, tell
 from shunter.cli.options import Namespace, duration_s, job_and_task
+from shunter.model.errors import Invalid, Problem
 from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.signals import SIGNALS
 from shunter.sdk.client import Job
 
 Targets = Annotated[
@@ -25,22 +27,30 @@ Jobs = Annotated[list[str], typer.Argument(metavar="JOB...", help="Jobs.", autoc
 def stop(
     targets: Targets,
     now: Annotated[bool, typer.Option("--now", help="Kill at once, without a grace period.")] = False,
+    signal: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help=f"Send this instead of TERM: {', '.join(SIGNALS)}."),
+    ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
 ) -> None:
     """End jobs, or single tasks of them: what runs is asked to end, and killed after its grace period.
 
-    What has ended already stays as it is.
+    What has ended already stays as it is. One instance of a service stays down until it is restarted: shunter restart.
 
     \b
     shunter stop render
     shunter stop render/17          only this task
     shunter stop --now render fetch
+    shunter stop --signal INT render
     """
+    word = None if signal is None else signal.upper().removeprefix("SIG")
+    if word is not None and word not in SIGNALS:
+        raise Invalid([Problem("--signal", "is not a signal that tasks may get", signal, f"use {', '.join(SIGNALS)}")])
     wanted = [job_and_task(target) for target in targets]
     with open_client(namespace) as client:
         for (name, task), target in zip(wanted, targets, strict=True):
             job = client.job(name)
-            job.stop(index=task, now=now)
+            job.stop(index=task, now=now, signal=word)
             print(target, f"had {job.state} already" if job.ended else "is ending")
 
 

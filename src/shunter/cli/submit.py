@@ -11,7 +11,7 @@ from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.printing import print_items
 from shunter.cli.stop import wait_for
-from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.jobs import LASTING, NAMESPACE_DEFAULT
 from shunter.model.views import SubmittedJob
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest
@@ -25,7 +25,8 @@ def submit(
 ) -> None:
     """Submit the jobs of a manifest file: all of them, or none if one is refused.
 
-    A job that is unfinished and says the same stays as it is ("unchanged"). With --wait, the exit code is 1 unless all
+    A job that is unfinished and says the same stays as it is ("unchanged"); a service or system job that says something
+    else is updated, step by step (shunter job NAME shows how far it is). With --wait, the exit code is 1 unless all
     succeeded.
 
     \b
@@ -48,13 +49,19 @@ def submit(
 def _outcome(job: SubmittedJob) -> str:
     """A run of 0 is none: the job is kept, for a clock or dispatches to run."""
     if not job.created:
-        return "unchanged"
+        return "is updated" if job.updated else "unchanged"
     return "submitted" if job.run else "kept"
 
 
 def _submit(client: Client, manifests: list[Manifest]) -> list[SubmittedJob]:
-    if len(manifests) > 1:
+    if len(manifests) > 1 or _lasts(manifests[0]):
         return client.submit_many(manifests)
     job = client.submit(manifests[0])
     view = job.view
     return [SubmittedJob(name=view.name, namespace=view.namespace, id=view.id, run=view.run, created=job.created)]
+
+
+def _lasts(manifest: Manifest) -> bool:
+    """Whether submitting it again may be an update, which only the answer for many tells."""
+    spec = manifest.get("spec")
+    return isinstance(spec, dict) and spec.get("type") in LASTING

@@ -81,7 +81,9 @@ def group_dropped(state: State, group: Group) -> None:
 def update_settled(state: State, change: c.UpdateSettled) -> None:
     job = state.jobs[change.job]
     lasting = state.lasting.jobs[change.job]
-    lasting.status, lasting.reason = STEADY if change.is_good else STALLED, change.reason
+    if lasting.status != ROLLING_BACK or not change.is_good:  # why it went back stays to be read
+        lasting.reason = change.reason
+    lasting.status = STEADY if change.is_good else STALLED
     if change.is_good:
         good = version_of(job)
         if lasting.good is not None and lasting.good.groups != good.groups:

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from shunter.engine.books.flags import DEADLINE
 from shunter.engine.dependencies import edge_of, start_ms, waits_for
+from shunter.engine.instances import look
 from shunter.engine.records import STATES, Group, Job, NodeRecord, PastAttempt
 from shunter.engine.state import State
-from shunter.model.jobs import PLAIN, PORT_PREFIX, GroupSpec
+from shunter.model.jobs import EVERYWHERE, PLAIN, PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_amount
-from shunter.model.views import AttemptView, EdgeView, GroupView, JobTerms, JobView, NodeView, TaskView, iso
+from shunter.model.views import AttemptView, EdgeView, GroupView, JobTerms, JobView, NodeView, TaskView, UpdateView, iso
 
 _WORDS = [state.word for state in TaskState]
 _SELF_EVIDENT = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.SUCCEEDED)  # states that have no reason to tell
@@ -29,6 +30,9 @@ def counts_view(counts: list[int]) -> dict[str, int]:
 def job_view(job: Job, state: State | None = None) -> JobView:
     """With the state, also what the job waits for."""
     specs = job.blueprint.groups
+    update, counts = None, job.counts()
+    if state is not None and job.id in state.lasting.jobs:
+        update, counts = lasting_view(state, job)
     return JobView(
         name=job.name,
         namespace=job.namespace,
@@ -36,8 +40,8 @@ def job_view(job: Job, state: State | None = None) -> JobView:
         run=job.run,
         state=job.state.word,
         type=job.type,
-        count=sum(group.count for group in job.groups),
-        counts=counts_view(job.counts()),
+        count=sum(counts),
+        counts=counts_view(counts),
         priority=job.priority,
         submitted_at=iso(job.submitted_ms / 1000) or "",
         started_at=iso(job.started_ms / 1000),
@@ -48,7 +52,33 @@ def job_view(job: Job, state: State | None = None) -> JobView:
         resources=_resources(specs[0]),
         groups=[_group_view(job, part, spec) for part, spec in enumerate(specs)] if len(specs) > 1 else [],
         terms=None if state is None else job_terms(job, state),
+        version=job.version,
+        update=update,
     )
+
+
+def lasting_view(state: State, job: Job) -> tuple[UpdateView, list[int]]:
+    """How far it is, and its instances by state: what was replaced is not counted."""
+    lasting, counts = state.lasting.jobs[job.id], [0] * STATES
+    names = {spec.name: spec.count for spec in job.blueprint.groups}
+    updated = healthy = 0
+    for (name, index), instance in look(state, job).items():
+        if name not in names or (job.type not in EVERYWHERE and index >= names[name]):
+            continue  # on its way out
+        face = instance.face
+        counts[face.state] += 1
+        updated += face.is_fresh and face.is_alive
+        healthy += any(member.well_ms for member in instance.members)
+    view = UpdateView(
+        status=lasting.status,
+        wanted=sum(counts) if job.type in EVERYWHERE else sum(names.values()),
+        updated=updated,
+        healthy=healthy,
+        reason=lasting.reason or None,
+        began_at=iso(lasting.began_ms / 1000),
+        good_version=lasting.good.number if lasting.good is not None else None,
+    )
+    return view, counts
 
 
 def job_terms(job: Job, state: State) -> JobTerms | None:
@@ -115,6 +145,8 @@ class Block:
     shown: tuple[int, ...] | None = None
     ports: Mapping[int, dict[str, int]] = field(default_factory=dict)
     health: Mapping[int, tuple[bool, int]] = field(default_factory=dict)
+    current: Mapping[int, bool] | None = None  # of a lasting job: whether it follows the present version
+    hidden: frozenset[int] = frozenset()  # what was replaced and has ended
 
     def __len__(self) -> int:
         return len(self.columns["state"])
@@ -143,6 +175,7 @@ def task_view(block: Block, index: int) -> TaskView:
         reason=None if state in _SELF_EVIDENT else block.reasons.get(index),  # that of an earlier attempt is history's
         restarts=int(columns["restarts"][row]),
         lost=int(columns["lost"][row]),
+        current=None if block.current is None else block.current.get(index),
         ports=block.ports.get(index, {}),
         healthy=None if health is None else health[0],
     )

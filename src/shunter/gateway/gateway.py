@@ -22,9 +22,11 @@ from shunter.gateway.queues import find_queue, queue_page, queue_view
 from shunter.gateway.reasons import room_kept, why, why_task
 from shunter.gateway.repeating import Repeating
 from shunter.gateway.runs import FinishedRun, Runs
+from shunter.gateway.services import Services
 from shunter.gateway.suggestions import consult
 from shunter.gateway.templates import find_template, template_page, template_view
 from shunter.gateway.tokens import Tokens
+from shunter.gateway.upkeep import Upkeep
 from shunter.model.cluster_fields import AUTO
 from shunter.model.errors import Conflict, NotFound, Unavailable
 from shunter.model.jobs import LICENCE_PREFIX
@@ -105,6 +107,8 @@ class LocalGateway:
         self._policies = Policies(engine, catalogue or Catalogue())
         self._dry_runs = DryRuns(engine, clock, aside)
         self._following = Following(engine, store, workers, self._runs)
+        self.services = Services(engine, self._runs, self._manifests)
+        self.upkeep = Upkeep(engine, self._node_view)
 
     def authenticate(self, token: str) -> Caller | None:
         return self._tokens.authenticate(token)
@@ -118,7 +122,12 @@ class LocalGateway:
         results = await self._engine.submit(specs, caller.user, key)
         return [
             SubmittedJob(
-                name=result.name, namespace=result.namespace, id=result.job_id, run=result.run, created=result.created
+                name=result.name,
+                namespace=result.namespace,
+                id=result.job_id,
+                run=result.run,
+                created=result.created,
+                updated=result.updated,
             )
             if result.name
             else await self._ended_twin(result.job_id)
@@ -134,7 +143,9 @@ class LocalGateway:
     async def runs(self, caller: Caller, job: JobReference, limit: int, after: str | None) -> JobPage:
         return await self._runs.runs_of(await self._runs.find(job), limit, after)
 
-    async def stop(self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool) -> None:
+    async def stop(
+        self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool, signal: int = 0
+    ) -> None:
         run = await self._runs.find(job)
         if task is not None:
             self._runs.locate(run, task)
@@ -142,7 +153,7 @@ class LocalGateway:
             raise Conflict(f"{run.view.name} is a template: delete it with `shunter cron delete {run.view.name}`")
         if isinstance(run, Job):
             meant = None if task is None else (self._runs.group_name(run, task.group), task.index)
-            await self._engine.stop_tasks(run.id, meant, now, f"stopped by {caller.user}")
+            await self._engine.stop_tasks(run.id, meant, now, f"stopped by {caller.user}", signal)
 
     async def hold(self, caller: Caller, job: JobReference, is_held: bool) -> JobView:
         run = await self._runs.find(job)

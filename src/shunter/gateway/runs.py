@@ -14,7 +14,9 @@ import numpy as np
 from shunter.engine.books.templates import Template
 from shunter.engine.endings import Piece, Summary
 from shunter.engine.engine import Engine
+from shunter.engine.instances import look
 from shunter.engine.records import Group, Job, PastAttempt
+from shunter.engine.state import State
 from shunter.engine.stops import find_task
 from shunter.engine.table import unpack_columns
 from shunter.engine.views import Block, group_columns, job_view, task_view
@@ -221,6 +223,7 @@ class Runs:
                 group.shown,
                 group.ports or {},
                 group.health or {},
+                *_follows(self._engine.state, run, group),
             )
         chunks = await self._store.finished_tasks(run.id, piece.number, index, index)
         if not chunks:
@@ -286,6 +289,29 @@ def _pieces(run: Job | FinishedRun) -> list[Piece]:
     return run.summary.pieces or [Piece(0, GROUP_DEFAULT, run.view.count)]
 
 
+def _follows(state: State, run: Job, group: Group) -> tuple[dict[int, bool] | None, frozenset[int]]:
+    """Which tasks of a piece follow the present version of a lasting job, and which were replaced and have ended."""
+    if run.id not in state.lasting.jobs:
+        return None, frozenset()
+    shown = {group.shows(index) for index in range(group.count)}
+    pieces = [piece for piece in run.groups if piece.spec.name == group.spec.name and _overlaps(piece, shown)]
+    instances = look(state, run, pieces)
+    current: dict[int, bool] = {}
+    hidden: set[int] = set()
+    for instance in instances.values():
+        for member in instance.members:
+            if member.group is group:
+                current[member.index] = member.is_fresh
+                if not member.is_alive and member is not instance.face:
+                    hidden.add(member.index)
+    return current, frozenset(hidden)
+
+
+def _overlaps(piece: Group, shown: set[int]) -> bool:
+    first, last = piece.shows(0), piece.shows(piece.count - 1)
+    return any(first <= index <= last for index in shown)
+
+
 def _piece_of(group: Group) -> Piece:
     return Piece(group.number, group.spec.name, group.count, group.shown)
 
@@ -307,4 +333,4 @@ def _select(block: Block, states: tuple[str, ...], first: int, limit: int) -> li
         rows = (np.flatnonzero(wanted)[:limit] + start).tolist()
     else:
         rows = list(range(start, min(start + limit, len(column))))
-    return [block.first + row for row in rows]
+    return [block.first + row for row in rows if block.first + row not in block.hidden]

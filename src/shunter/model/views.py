@@ -26,6 +26,7 @@ class TaskView(msgspec.Struct, kw_only=True):
     reason: str | None = None  # why it failed, was lost, or waits
     restarts: int = 0
     lost: int = 0
+    current: bool | None = None  # whether it follows the present version; null for what is never updated
 
 
 class AttemptView(msgspec.Struct, kw_only=True):
@@ -72,6 +73,18 @@ class JobTerms(msgspec.Struct, kw_only=True):
     after: list[EdgeView] = []  # other jobs
 
 
+class UpdateView(msgspec.Struct, kw_only=True):
+    """How far a service or system job has come with its present version."""
+
+    status: str  # starting | steady | updating | rolling back | restarting | stalled
+    wanted: int  # instances
+    updated: int  # of them, those that follow the present version
+    healthy: int  # of them, of whatever version
+    reason: str | None = None
+    began_at: str | None = None
+    good_version: int | None = None  # the last one by which all of it ran well
+
+
 class JobView(msgspec.Struct, kw_only=True):
     name: str
     namespace: str
@@ -92,16 +105,20 @@ class JobView(msgspec.Struct, kw_only=True):
     resources: dict[str, str] = {}
     groups: list[GroupView] = []  # where there are several
     terms: JobTerms | None = None  # null for a plain job
+    version: int = 1  # of its spec
+    update: UpdateView | None = None  # null for a batch job
 
 
 class SubmittedJob(msgspec.Struct, kw_only=True):
-    """One line of the answer to a submit; not created means that the same key, or an unchanged job, was found."""
+    """One line of the answer to a submit; not created means that the same key, or an unchanged job, was found; or, if
+    updated, a service or system job that has another spec now."""
 
     name: str
     namespace: str
     id: int
     run: int
     created: bool
+    updated: bool = False
 
 
 class SubmittedJobs(msgspec.Struct):

@@ -28,31 +28,10 @@ from shunter.model.views import (
     TaskView,
     WhyView,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks: the user that a token stands for."""
-
-    user: str
-
-
-@dataclass(frozen=True, slots=True)
-class JobReference:
-    """Which run of which job: by id, or by name; `run` None means the newest."""
-
-    namespace: str
-    name: str = ""
-    run: int | None = None
-    id: int | None = None  # when set, name and run say nothing
-
-
-@dataclass(frozen=True, slots=True)
-class TaskReference:
-    """Which task of a job: the index that people see, and its group where the job has several."""
-
-    index: int
-    group: str | None = None
+from shunter.ports.callers import Caller as Caller
+from shunter.ports.callers import JobReference as JobReference
+from shunter.ports.callers import TaskReference as TaskReference
+from shunter.ports.desks import NodeDesk, ServiceDesk
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +124,12 @@ class DeadChoice:
 
 
 class Gateway(Protocol):
+    @property
+    def services(self) -> ServiceDesk: ...
+
+    @property
+    def upkeep(self) -> NodeDesk: ...
+
     def authenticate(self, token: str) -> Caller | None:
         """None for a token that nobody holds. Compares in constant time."""
         ...
@@ -164,8 +149,11 @@ class Gateway(Protocol):
         """All runs of the job's name, newest first."""
         ...
 
-    async def stop(self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool) -> None:
-        """End a job, or one of its tasks; `now` leaves no grace. What has ended stays as it is."""
+    async def stop(
+        self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool, signal: int = 0
+    ) -> None:
+        """End a job, or one of its tasks; `now` leaves no grace, and `signal` is sent instead of TERM. What has ended
+        stays as it is; one task of a service stays down until it is restarted."""
         ...
 
     async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage: ...

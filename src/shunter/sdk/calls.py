@@ -71,8 +71,34 @@ def runs(core: Core, reference: str, limit: int | None) -> Conversation[int]:
     return core.pages(partial(requests.runs, reference, core.namespace), JobPage, requests.JOB_PAGE_MAX, limit)
 
 
-def stop(core: Core, reference: str, namespace: str | None, task: TaskKey | None, now: bool) -> Conversation[None]:
-    return core.tell(requests.stop(reference, namespace or core.namespace, task, now))
+def stop(
+    core: Core, reference: str, namespace: str | None, task: TaskKey | None, now: bool, signal: str | None = None
+) -> Conversation[None]:
+    return core.tell(requests.stop(reference, namespace or core.namespace, task, now, signal))
+
+
+def update(
+    core: Core, reference: str, namespace: str | None, source: Source, node: str | None
+) -> Conversation[JobView]:
+    request = requests.update(reference, namespace or core.namespace, read_manifest(source), node)
+    return core.ask(request, JobView)
+
+
+def scale(core: Core, reference: str, namespace: str | None, counts: int | Mapping[str, int]) -> Conversation[JobView]:
+    by_group = {"": counts} if isinstance(counts, int) else counts
+    return core.ask(requests.scale(reference, namespace or core.namespace, by_group), JobView)
+
+
+def roll_back(core: Core, reference: str, namespace: str | None) -> Conversation[JobView]:
+    return core.ask(requests.roll_back(reference, namespace or core.namespace), JobView)
+
+
+def restart(core: Core, reference: str, namespace: str | None, task: TaskKey | None) -> Conversation[JobView]:
+    return core.ask(requests.restart(reference, namespace or core.namespace, task), JobView)
+
+
+def move(core: Core, reference: str, namespace: str | None, task: TaskKey, node: str) -> Conversation[JobView]:
+    return core.ask(requests.move(reference, namespace or core.namespace, task, node), JobView)
 
 
 def tasks(
@@ -122,6 +148,30 @@ def node(core: Core, name: str) -> Conversation[NodeView]:
 
 def node_stats(core: Core, name: str) -> Conversation[NodeStatsView]:
     return core.ask(requests.node_stats(name), NodeStatsView)
+
+
+def drain_node(core: Core, name: str, deadline: str | None) -> Conversation[NodeView]:
+    return core.ask(requests.drain_node(name, deadline), NodeView)
+
+
+def undrain_node(core: Core, name: str) -> Conversation[NodeView]:
+    return core.ask(requests.undrain_node(name), NodeView)
+
+
+def cordon_node(core: Core, name: str, reason: str) -> Conversation[NodeView]:
+    return core.ask(requests.cordon_node(name, reason), NodeView)
+
+
+def uncordon_node(core: Core, name: str) -> Conversation[NodeView]:
+    return core.ask(requests.uncordon_node(name), NodeView)
+
+
+def release_node(core: Core, name: str) -> Conversation[NodeView]:
+    return core.ask(requests.release_node(name), NodeView)
+
+
+def attribute_node(core: Core, name: str, attributes: Mapping[str, str | None]) -> Conversation[NodeView]:
+    return core.ask(requests.attribute_node(name, attributes), NodeView)
 
 
 def label_node(core: Core, name: str, labels: Mapping[str, str | None]) -> Conversation[NodeView]:

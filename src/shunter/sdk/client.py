@@ -139,6 +139,28 @@ class Client:
         """The machine and its running tasks, fresh from the worker."""
         return self._perform(calls.node_stats(self._core, name))
 
+    def drain_node(self, name: str, deadline: str | None = None) -> NodeView:
+        """Empty a node; past the deadline ("10m"), its batch tasks are stopped and queued again."""
+        return self._perform(calls.drain_node(self._core, name, deadline))
+
+    def undrain_node(self, name: str) -> NodeView:
+        return self._perform(calls.undrain_node(self._core, name))
+
+    def cordon_node(self, name: str, reason: str = "") -> NodeView:
+        """Let nothing more start on a node; what runs goes on."""
+        return self._perform(calls.cordon_node(self._core, name, reason))
+
+    def uncordon_node(self, name: str) -> NodeView:
+        return self._perform(calls.uncordon_node(self._core, name))
+
+    def release_node(self, name: str) -> NodeView:
+        """Let a node out of quarantine."""
+        return self._perform(calls.release_node(self._core, name))
+
+    def attribute_node(self, name: str, attributes: Mapping[str, str | None]) -> NodeView:
+        """Set attributes; None takes one away."""
+        return self._perform(calls.attribute_node(self._core, name, attributes))
+
     def label_node(self, name: str, labels: Mapping[str, str | None]) -> NodeView:
         """Set labels; None takes one away."""
         return self._perform(calls.label_node(self._core, name, labels))
@@ -271,10 +293,10 @@ class Job:
         """Lines about the job until it has ended; `mode` is end, progress or logs (of one-task jobs)."""
         return self._client._transport.stream(self._follow(mode, None))
 
-    def stop(self, *, index: TaskKey | None = None, now: bool = False) -> None:
-        """End the job, or one of its tasks (an index, or "GROUP/INDEX"): gracefully, or with `now` at once.
-        Returns when that is under way."""
-        call = calls.stop(self._client._core, self._reference, self.view.namespace, index, now)
+    def stop(self, *, index: TaskKey | None = None, now: bool = False, signal: str | None = None) -> None:
+        """End the job, or one of its tasks (an index, or "GROUP/INDEX"): gracefully, with a signal like "INT" instead
+        of TERM, or with `now` at once. Returns when that is under way."""
+        call = calls.stop(self._client._core, self._reference, self.view.namespace, index, now, signal)
         self._client._perform(call)
 
     def hold(self) -> Job:
@@ -291,6 +313,36 @@ class Job:
         """A new run of this finished one: all of it, or only the tasks that did not succeed."""
         call = kept.retry(self._client._core, self._reference, self.view.namespace, failed)
         return Job(self._client, self._client._perform(call), True)
+
+    def update(self, manifest: Source, node: str | None = None) -> Job:
+        """Another spec of a service or system job; with `node`, only what runs there is replaced."""
+        call = calls.update(self._client._core, self._reference, self.view.namespace, manifest, node)
+        self.view = self._client._perform(call)
+        return self
+
+    def scale(self, counts: int | Mapping[str, int]) -> Job:
+        """Another count of a service; by group where it has several."""
+        call = calls.scale(self._client._core, self._reference, self.view.namespace, counts)
+        self.view = self._client._perform(call)
+        return self
+
+    def roll_back(self) -> Job:
+        """To the last good version, or from a good one to the one before."""
+        call = calls.roll_back(self._client._core, self._reference, self.view.namespace)
+        self.view = self._client._perform(call)
+        return self
+
+    def restart(self, index: TaskKey | None = None) -> Job:
+        """Replace all instances of a service or system job, or one, by fresh ones."""
+        call = calls.restart(self._client._core, self._reference, self.view.namespace, index)
+        self.view = self._client._perform(call)
+        return self
+
+    def move(self, index: TaskKey, node: str) -> Job:
+        """Let a task run on this node."""
+        call = calls.move(self._client._core, self._reference, self.view.namespace, index, node)
+        self.view = self._client._perform(call)
+        return self
 
     def tasks(self, *, states: Iterable[str] = (), limit: int | None = None) -> Iterator[TaskView]:
         """Tasks by index, read page by page as they are asked for."""

@@ -59,9 +59,37 @@ def job(reference: str, namespace: str) -> Request:
 TaskKey = int | str  # an index, or GROUP/INDEX where the job has several groups
 
 
-def stop(reference: str, namespace: str, task: TaskKey | None, now: bool) -> Request:
+def stop(reference: str, namespace: str, task: TaskKey | None, now: bool, signal: str | None = None) -> Request:
     below, query = ("", []) if task is None else _task_part(task)
-    return Request("DELETE", job_path(reference, below, namespace, [*query, ("now", now or None)]))
+    return Request("DELETE", job_path(reference, below, namespace, [*query, ("now", now or None), ("signal", signal)]))
+
+
+def update(reference: str, namespace: str, manifest: Mapping[str, Any], node: str | None) -> Request:
+    path = job_path(reference, "", namespace, [("node", node)])
+    return Request("PUT", path, (JSON,), msgspec.json.encode(manifest))
+
+
+def scale(reference: str, namespace: str, counts: Mapping[str, int]) -> Request:
+    body = msgspec.json.encode({"counts": dict(counts)})
+    return Request("POST", job_path(reference, "/scale", namespace), (JSON,), body)
+
+
+def roll_back(reference: str, namespace: str) -> Request:
+    """Twice is there and back again."""
+    return Request("POST", job_path(reference, "/rollback", namespace), repeatable=False)
+
+
+def restart(reference: str, namespace: str, task: TaskKey | None) -> Request:
+    group, _, index = ("", "", "") if task is None else str(task).rpartition("/")
+    body = {} if task is None else {"index": int(index), "group": group or None}
+    path = job_path(reference, "/restart", namespace)
+    return Request("POST", path, (JSON,), msgspec.json.encode(body), repeatable=False)
+
+
+def move(reference: str, namespace: str, task: TaskKey, node: str) -> Request:
+    below, query = _task_part(task)
+    path = job_path(reference, f"{below}/move", namespace, query)
+    return Request("POST", path, (JSON,), msgspec.json.encode({"node": node}), repeatable=False)
 
 
 def follow(reference: str, namespace: str, mode: str) -> Request:
@@ -120,6 +148,39 @@ def node(name: str) -> Request:
 
 def node_stats(name: str) -> Request:
     return Request("GET", f"/nodes/{quote(name, safe='')}/stats")
+
+
+def drain_node(name: str, deadline: str | None) -> Request:
+    return Request(
+        "POST",
+        f"{_node_path(name)}/drain",
+        (JSON,),
+        msgspec.json.encode({} if deadline is None else {"deadline": deadline}),
+    )
+
+
+def undrain_node(name: str) -> Request:
+    return Request("DELETE", f"{_node_path(name)}/drain")
+
+
+def cordon_node(name: str, reason: str) -> Request:
+    return Request("POST", f"{_node_path(name)}/cordon", (JSON,), msgspec.json.encode({"reason": reason}))
+
+
+def uncordon_node(name: str) -> Request:
+    return Request("DELETE", f"{_node_path(name)}/cordon")
+
+
+def release_node(name: str) -> Request:
+    return Request("DELETE", f"{_node_path(name)}/quarantine")
+
+
+def attribute_node(name: str, attributes: Mapping[str, str | None]) -> Request:
+    return Request("PATCH", _node_path(name), (JSON,), msgspec.json.encode({"attributes": dict(attributes)}))
+
+
+def _node_path(name: str) -> str:
+    return f"/nodes/{quote(name, safe='')}"
 
 
 def label_node(name: str, labels: Mapping[str, str | None]) -> Request:

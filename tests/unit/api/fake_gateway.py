@@ -77,6 +77,67 @@ class FakeJob:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+class FakeServices:
+    """The desk for jobs that last: notes what was asked, and changes nothing."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def update(
+        self, caller: Caller, job: JobReference, document: object, *, namespace: str, node: str | None
+    ) -> JobView:
+        self._gateway.manifests.read_all([document], default_namespace=namespace, make_name=str)
+        return self._note("update", job, caller, node)
+
+    async def scale(self, caller: Caller, job: JobReference, counts: Mapping[str, int]) -> JobView:
+        return self._note("scale", job, caller, dict(counts))
+
+    async def roll_back(self, caller: Caller, job: JobReference) -> JobView:
+        return self._note("rollback", job, caller)
+
+    async def restart(self, caller: Caller, job: JobReference, task: TaskReference | None) -> JobView:
+        return self._note("restart", job, caller, task)
+
+    async def move(self, caller: Caller, job: JobReference, task: TaskReference, node: str) -> JobView:
+        return self._note("move", job, caller, task, node)
+
+    def _note(self, *asked: object) -> JobView:
+        self._gateway._enter(asked)
+        job = asked[1]
+        assert isinstance(job, JobReference)
+        return self._gateway._find(job).view
+
+
+class FakeUpkeep:
+    """The desk for nodes, alike."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def drain(self, caller: Caller, name: str, deadline_s: float | None) -> NodeView:
+        return self._note("drain", name, caller, deadline_s)
+
+    async def undrain(self, caller: Caller, name: str) -> NodeView:
+        return self._note("undrain", name, caller)
+
+    async def cordon(self, caller: Caller, name: str, reason: str) -> NodeView:
+        return self._note("cordon", name, caller, reason)
+
+    async def uncordon(self, caller: Caller, name: str) -> NodeView:
+        return self._note("uncordon", name, caller)
+
+    async def release(self, caller: Caller, name: str) -> NodeView:
+        return self._note("release", name, caller)
+
+    async def attribute(self, caller: Caller, name: str, attributes: Mapping[str, str | None]) -> NodeView:
+        check_labels(dict(attributes), "attributes")
+        return self._note("attribute", name, caller, dict(attributes))
+
+    def _note(self, *asked: object) -> NodeView:
+        self._gateway._enter(asked)
+        return self._gateway._node(str(asked[1]))
+
+
 class FakeGateway:
     def __init__(self) -> None:
         self.manifests = JobReader(_check_constraint)
@@ -90,7 +151,10 @@ class FakeGateway:
         self.events_to_come: asyncio.Queue[EventView] = asyncio.Queue()
         self.past_events = [event("7-0"), event("7-1"), event("9-0")]
         self.stopped: list[tuple[JobReference, int | None, bool]] = []
+        self.signals: list[int] = []
         self.went_down: list[bool] = []
+        self.services = FakeServices(self)
+        self.upkeep = FakeUpkeep(self)
         self.heartbeat_s = 1.0
         self.policy = "e-pvm"
         self.failure: ShunterError | Exception | None = None  # raised by every call
@@ -162,9 +226,12 @@ class FakeGateway:
         self._enter((limit, after))
         return JobPage([self._find(job).view], None, 1)
 
-    async def stop(self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool) -> None:
+    async def stop(
+        self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool, signal: int = 0
+    ) -> None:
         self._enter()
         self._find(job)
+        self.signals.append(signal)
         self.stopped.append((job, None if task is None else task.index, now))
 
     async def hold(self, caller: Caller, job: JobReference, is_held: bool) -> JobView:

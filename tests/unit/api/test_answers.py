@@ -62,8 +62,8 @@ async def test_an_unknown_path_is_a_problem_and_names_the_list_of_paths(client: 
 
 
 async def test_a_wrong_method_is_told_the_right_ones(client: Client) -> None:
-    answer = await client.call("PUT", "/api/v1/jobs/render")
-    assert (answer.status, answer.headers["allow"]) == (405, "GET, DELETE, HEAD, OPTIONS")
+    answer = await client.call("POST", "/api/v1/jobs/render")
+    assert (answer.status, answer.headers["allow"]) == (405, "GET, DELETE, PUT, HEAD, OPTIONS")
     assert answer.json["status"] == 405
 
 
@@ -183,7 +183,8 @@ async def test_bulk_takes_all_or_nothing(client: Client, gateway: FakeGateway) -
     assert gateway.jobs_by_id == {}
     good = await client.post("/api/v1/bulk/jobs", {"items": [manifest("a"), manifest("b")]})
     assert good.status == 201
-    assert good.json["items"][1] == {"name": "b", "namespace": "default", "id": 2, "run": 1, "created": True}
+    expected = {"name": "b", "namespace": "default", "id": 2, "run": 1, "created": True, "updated": False}
+    assert good.json["items"][1] == expected
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ CHECKS = [
 # Whether it is right to take or refuse a manifest is tested with manifests: quantities and pairs of fields are beyond a
 # schema.
 VERDICTS = [checks.positive_data_acceptance, checks.negative_data_rejection]
-SUBMITS = ("submitJob", "submitJobs", "planJobs")
+SUBMITS = ("submitJob", "submitJobs", "planJobs", "updateJob", "drainNode")
 LOW = {"maxItems": 5, "maxProperties": 5, "maxLength": 63}
 
 

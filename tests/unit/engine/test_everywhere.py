@@ -17,6 +17,8 @@ def system(word: str = "v1", **fields: Any) -> JobSpec:
 
 
 def test_each_node_gets_one_also_a_node_that_joins_later() -> None:
+    """C-04: system."""
+
     async def scene(stage: Stage) -> None:
         nodes = [await stage.join(f"n{number}") for number in (1, 2)]
         players = Players(stage)
@@ -172,6 +174,8 @@ def test_one_node_of_a_system_job_can_be_updated_alone() -> None:
 
 
 def test_a_sysbatch_runs_once_on_each_matching_node_and_ends() -> None:
+    """C-04: sysbatch."""
+
     async def scene(stage: Stage) -> None:
         for number in range(1, 4):
             await stage.join(f"n{number}")

@@ -13,6 +13,8 @@ from tests.unit.engine.test_services import service
 
 
 def test_a_service_starts_on_the_new_node_before_it_leaves_the_old_one() -> None:
+    """R-27: the old one is gone when the new one is well."""
+
     async def scene(stage: Stage) -> None:
         first = await stage.join("n1", cpu=4)
         players = Players(stage)

@@ -92,6 +92,7 @@ class Story:
 
 @pytest.mark.parametrize("seed", range(24))
 def test_a_service_is_never_below_its_minimum_and_settles(seed: int) -> None:
+    """R-27: whatever is asked of it."""
     dice = random.Random(seed)
     update = Update(
         parallel=dice.randint(1, 3), unavailable_max=dice.choice([0, 0, 1, 2]), healthy_for_s=1.0, deadline_s=6.0

@@ -26,6 +26,8 @@ async def open_nodes(stage: Stage, count: int = 3) -> Players:
 
 
 def test_where_tasks_of_three_jobs_fail_at_once_the_node_is_switched_off() -> None:
+    """R-16: eligibility, and why."""
+
     async def scene(stage: Stage) -> None:
         players = await open_nodes(stage)
         await fail_on_first(stage, players, "ab")

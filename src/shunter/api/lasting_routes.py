@@ -1,0 +1,68 @@
+"""The routes for jobs that last and for the upkeep of nodes: a part of the table in `api.routes`."""
+
+from __future__ import annotations
+
+from shunter.api import parameters as p
+from shunter.api import services, upkeep
+from shunter.api.routing import Answer, RequestBody, Route
+from shunter.model import views as v
+from shunter.model.fields import text
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.name_fields import NAME
+
+JOB = "/api/v1/jobs/{job}"
+NODE = "/api/v1/nodes/{name}"
+NODE_NAME_SIZE_MAX = 253
+
+NAMESPACE = p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False)
+GROUP = p.field_parameter("group", "the task's group, where the job has several", NAME)
+ONLY_NODE = p.field_parameter("node", "replace only what runs on this node", text(size_max=NODE_NAME_SIZE_MAX))
+IN_JOB = p.Query((NAMESPACE,))
+CHANGED = (Answer(200, v.JobView, about="it is committed; the steps follow"),)
+SWITCHED = (Answer(200, v.NodeView),)
+
+LASTING_ROUTES = (
+    Route(
+        "PUT", JOB, "updateJob", "Give a service or system job another spec", services.update_job,
+        answers=CHANGED, query=p.Query((NAMESPACE, ONLY_NODE)), errors=(400, 404, 409, 413),
+        body=RequestBody(component="Job", content_types=("application/json", "application/yaml")),
+    ),
+    Route(
+        "POST", f"{JOB}/scale", "scaleJob", "Change the counts of a service", services.scale_job,
+        answers=CHANGED, query=IN_JOB, body=RequestBody(services.Scale), errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "POST", f"{JOB}/rollback", "rollBackJob", "Go back to an earlier good version", services.roll_back_job,
+        answers=CHANGED, query=IN_JOB, errors=(400, 404, 409),
+    ),
+    Route(
+        "POST", f"{JOB}/restart", "restartJob", "Replace instances by fresh ones", services.restart_job,
+        answers=CHANGED, query=IN_JOB, body=RequestBody(services.Restart, required=False),
+        errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "POST", f"{JOB}/tasks/{{index}}/move", "moveTask", "Let a task run on a node of your choice",
+        services.move_task, answers=CHANGED, query=p.Query((NAMESPACE, GROUP)), body=RequestBody(services.Move),
+        errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "POST", f"{NODE}/drain", "drainNode", "Empty a node", upkeep.drain_node,
+        answers=SWITCHED, body=RequestBody(component="Drain", required=False), errors=(400, 404, 413),
+    ),
+    Route(
+        "DELETE", f"{NODE}/drain", "undrainNode", "Let a drained node take work again", upkeep.undrain_node,
+        answers=SWITCHED, errors=(404, 409),
+    ),
+    Route(
+        "POST", f"{NODE}/cordon", "cordonNode", "Let nothing more start on a node", upkeep.cordon_node,
+        answers=SWITCHED, body=RequestBody(upkeep.Cordon, required=False), errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "DELETE", f"{NODE}/cordon", "uncordonNode", "Let a cordoned node take work again", upkeep.uncordon_node,
+        answers=SWITCHED, errors=(404, 409),
+    ),
+    Route(
+        "DELETE", f"{NODE}/quarantine", "releaseNode", "Let a node out of quarantine", upkeep.release_node,
+        answers=SWITCHED, errors=(404, 409),
+    ),
+)  # fmt: skip

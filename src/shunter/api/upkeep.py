@@ -1,0 +1,60 @@
+"""Handlers for the upkeep of nodes: drains, cordons, quarantine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shunter.api.cluster import SMALL_SIZE_MAX
+from shunter.api.exchange import Exchange, decode_json
+from shunter.api.routing import Context
+from shunter.model.errors import Invalid, Problem
+from shunter.model.fields import Section, duration
+from shunter.model.placing_fields import TIMEOUT_MAX_S
+from shunter.model.problems import Problems
+from shunter.model.views import NodeView
+
+REASON_SIZE_MAX = 1024
+
+
+DRAIN = Section(
+    "past the deadline, batch tasks are stopped and queued again; without one, they are waited for",
+    {"deadline": duration(TIMEOUT_MAX_S)},
+)
+
+
+class Cordon(msgspec.Struct, forbid_unknown_fields=True):
+    reason: str = ""
+
+
+_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_cordon_decoder = msgspec.json.Decoder(Cordon)
+
+
+async def drain_node(context: Context, exchange: Exchange) -> NodeView:
+    body = await exchange.read_body(SMALL_SIZE_MAX)
+    problems = Problems()
+    drain = DRAIN.read(decode_json(body, _document_decoder) if body else {}, "", problems)
+    problems.raise_any()
+    return await context.gateway.upkeep.drain(exchange.caller, exchange.names["name"], drain["deadline"] or None)
+
+
+async def undrain_node(context: Context, exchange: Exchange) -> NodeView:
+    return await context.gateway.upkeep.undrain(exchange.caller, exchange.names["name"])
+
+
+async def cordon_node(context: Context, exchange: Exchange) -> NodeView:
+    body = await exchange.read_body(SMALL_SIZE_MAX)
+    cordon = decode_json(body, _cordon_decoder) if body else Cordon()
+    if len(cordon.reason) > REASON_SIZE_MAX:
+        raise Invalid([Problem("body.reason", f"must be at most {REASON_SIZE_MAX:,} characters")])
+    return await context.gateway.upkeep.cordon(exchange.caller, exchange.names["name"], cordon.reason)
+
+
+async def uncordon_node(context: Context, exchange: Exchange) -> NodeView:
+    return await context.gateway.upkeep.uncordon(exchange.caller, exchange.names["name"])
+
+
+async def release_node(context: Context, exchange: Exchange) -> NodeView:
+    return await context.gateway.upkeep.release(exchange.caller, exchange.names["name"])

@@ -1,0 +1,61 @@
+"""The desk for jobs that last: updates, counts, restarts, moves. Implements `ports.desks.ServiceDesk`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shunter.engine.engine import Engine
+from shunter.engine.records import Job
+from shunter.engine.views import job_view
+from shunter.gateway.runs import Runs
+from shunter.model.errors import Conflict, Invalid, Problem
+from shunter.model.manifests import JobReader
+from shunter.model.views import JobView
+from shunter.ports.callers import Caller, JobReference, TaskReference
+
+
+class Services:
+    def __init__(self, engine: Engine, runs: Runs, manifests: JobReader) -> None:
+        self._engine, self._runs, self._manifests = engine, runs, manifests
+
+    async def update(
+        self, caller: Caller, job: JobReference, document: object, *, namespace: str, node: str | None
+    ) -> JobView:
+        [spec] = self._manifests.read_all([document], default_namespace=namespace, make_name=str)
+        run = await self._live(job)
+        if (spec.namespace, spec.name) != (run.namespace, run.name):
+            fault = f"is not the job that is updated, which is {run.name} in namespace {run.namespace}"
+            raise Invalid([Problem("metadata.name", fault, spec.name, "update that job, or submit this one")])
+        await self._engine.update(run.id, spec, caller.user, node)
+        return await self._view(run)
+
+    async def scale(self, caller: Caller, job: JobReference, counts: Mapping[str, int]) -> JobView:
+        run = await self._live(job)
+        await self._engine.scale(run.id, dict(counts), caller.user)
+        return await self._view(run)
+
+    async def roll_back(self, caller: Caller, job: JobReference) -> JobView:
+        run = await self._live(job)
+        await self._engine.roll_back(run.id, caller.user)
+        return await self._view(run)
+
+    async def restart(self, caller: Caller, job: JobReference, task: TaskReference | None) -> JobView:
+        run = await self._live(job)
+        meant = None if task is None else (self._runs.group_name(run, task.group), task.index)
+        await self._engine.restart(run.id, meant, caller.user)
+        return await self._view(run)
+
+    async def move(self, caller: Caller, job: JobReference, task: TaskReference, node: str) -> JobView:
+        run = await self._live(job)
+        await self._engine.move(run.id, (self._runs.group_name(run, task.group), task.index), node, caller.user)
+        return await self._view(run)
+
+    async def _live(self, job: JobReference) -> Job:
+        run = await self._runs.find(job)
+        if not isinstance(run, Job):
+            raise Conflict(f"job {run.view.name} has {run.view.state}; submit it again to run it")
+        return run
+
+    async def _view(self, run: Job) -> JobView:
+        await self._engine.committed()
+        return job_view(run, self._engine.state)

@@ -1,0 +1,10 @@
+"""Signals by which a task may be told to end, by name. Numbers are those of Linux, wherever the client runs."""
+
+from __future__ import annotations
+
+SIGNALS = {"HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "USR1": 10, "USR2": 12, "TERM": 15}
+
+
+def signal_number(name: str | None) -> int:
+    """0 stands for the usual one."""
+    return 0 if name is None else SIGNALS[name]

@@ -1,0 +1,44 @@
+"""Services through the gateway: what people see of instances while they are replaced."""
+
+from __future__ import annotations
+
+from shunter.engine.views import job_view
+from tests.unit.engine.players import Players
+from tests.unit.engine.stage import Stage, play
+from tests.unit.engine.test_services import service
+
+
+def test_a_view_counts_instances_and_not_what_was_replaced() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(3))
+        await players.act(3)
+        await stage.submit(service(3, "v2"))
+        await players.act(2.5)  # one is replaced, and the next one begins
+        live = stage.engine.state.jobs[job.job_id]
+        view = job_view(live, stage.engine.state)
+        assert (view.count, view.counts, view.version) == (3, {"running": 3}, 2)
+        assert view.update is not None
+        assert (view.update.status, view.update.wanted, view.update.healthy) == ("updating", 3, 3)
+        assert 0 < view.update.updated < 3
+        await players.pass_time(15)
+        view = job_view(live, stage.engine.state)
+        assert view.update is not None
+        assert (view.update.status, view.update.updated, view.update.good_version) == ("steady", 3, 2)
+
+    play(scene)
+
+
+def test_an_event_of_a_piece_names_the_index_that_people_see() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(2))
+        await players.act(3)
+        await stage.engine.restart(job.job_id, ("main", 1), "ada")
+        await players.pass_time(6)
+        unblocked = [event.name for event in await stage.events() if event.type == "tasks.unblocked"]
+        assert unblocked == ["web/1"]
+
+    play(scene)
