@@ -104,8 +104,7 @@ def _array() -> Field:
     def read(value: Any, path: str, problems: Problems) -> tuple[arrays.Part, ...]:
         found = len(problems.found)
         if type(value) is list and 0 < len(value) <= COUNT_MAX:
-            for number_, index in enumerate(value):
-                item.read(index, f"{path}[{number_}]", problems)
+            value = [item.read(index, f"{path}[{number_}]", problems) for number_, index in enumerate(value)]
         elif type(value) is not str:
             problems.add(path, "must be text like 1-100:2, or a list of indexes", value=value)
         elif "%" in value:

@@ -97,7 +97,7 @@ def _user() -> Field:
     numbered = whole(0, UID_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> str:
-        return str((numbered if type(value) is int else named).read(value, path, problems))
+        return str((numbered if type(value) in (int, float) else named).read(value, path, problems))
 
     return Field(read, {"anyOf": [named.schema, numbered.schema]})
 
@@ -107,7 +107,7 @@ def _port() -> Field:
     numbered = whole(1, PORT_MAX)
 
     def read(value: Any, path: str, problems: Problems) -> str:
-        return str((numbered if type(value) is int else NAME).read(value, path, problems))
+        return str((numbered if type(value) in (int, float) else NAME).read(value, path, problems))
 
     return Field(read, {"anyOf": [NAME.schema, numbered.schema]}, "")
 

@@ -209,3 +209,15 @@ def test_an_unknown_time_zone_is_refused_with_the_nearest_one() -> None:
 def test_a_gang_of_one_group_is_the_group_s_alone() -> None:
     assert job(count=3, gang=True).options == JobOptions()
     assert group(count=3, gang=True).gang
+
+
+def test_whole_numbers_may_be_spelt_as_json_clients_without_whole_numbers_spell_them() -> None:
+    job = parse_job(
+        {
+            "apiVersion": "shunter.dev/v1",
+            "kind": "Job",
+            "metadata": {"name": "job"},
+            "spec": {"command": ["true"], "array": [1.0, 3.0, 5.0], "user": 1000.0, "priority": 7.0},
+        }
+    )
+    assert (job.groups[0].array, job.groups[0].task.user, job.priority) == (((1, 5, 2),), "1000", 7)
