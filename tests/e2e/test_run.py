@@ -146,6 +146,7 @@ def test_an_array_counts_through_what_was_named(cluster: Cluster, tmp_path: Path
     cluster.shunter(*words, cwd=tmp_path)
     written = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
     assert written == {f"odd-{index}.txt": f"index {index}\n" for index in (1, 5, 9, 20)}
+    assert [task["array_index"] for task in cluster.items("tasks", "odd")] == [1, 5, 9, 20]
 
 
 def test_each_line_has_a_task_of_its_own(cluster: Cluster, tmp_path: Path) -> None:
@@ -156,6 +157,7 @@ def test_each_line_has_a_task_of_its_own(cluster: Cluster, tmp_path: Path) -> No
     done = cluster.shunter(*words, stdin="\n".join(lines) + "\n\n", cwd=tmp_path)
     assert done.out.startswith("lines succeeded: 4 succeeded in ")
     assert [(tmp_path / str(number)).read_text() for number in range(4)] == [f"{line}\n" for line in lines]
+    assert [task["entry"] for task in cluster.items("tasks", "lines")] == lines
 
 
 def test_a_reader_that_has_seen_enough_ends_the_task(cluster: Cluster) -> None:

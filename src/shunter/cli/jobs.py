@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Annotated
 
 import msgspec
@@ -29,6 +30,7 @@ from shunter.model.views import GroupView, JobTerms, JobView, TaskView
 from shunter.sdk.client import Job
 
 JOBS_SHOWN = 100
+ENTRY_SHOWN = 40  # characters of a task's line
 TASKS_SHOWN = 10  # of one job, in its own view
 
 
@@ -190,15 +192,21 @@ def _version(view: JobView) -> str:
 
 
 def _print_tasks(found: Iterator[TaskView]) -> int:
-    titles = ["TASK", "STATE", "ATTEMPT", "NODE", "EXIT", "STARTED", "TOOK", "REASON"]
+    """With what each task is for, where an array counts as it likes or every task has a line of its own."""
+    first = next(found, None)
+    tasks = chain(() if first is None else (first,), found)
+    is_for = first is not None and (first.entry is not None or first.array_index is not None)
+    titles = ["TASK", "STATE", *(["FOR"] if is_for else []), "ATTEMPT", "NODE", "EXIT", "STARTED", "TOOK", "REASON"]
     columns = [Column(title, right=title in ("ATTEMPT", "EXIT", "STARTED", "TOOK")) for title in titles]
-    return print_table(columns, map(_task_row, found), state_column=1)
+    return print_table(columns, (_task_row(task, is_for) for task in tasks), state_column=1)
 
 
-def _task_row(task: TaskView) -> list[str]:
+def _task_row(task: TaskView, is_for: bool) -> list[str]:
+    index = "-" if task.array_index is None else str(task.array_index)
     return [
         task.name,
         task.state,
+        *([index if task.entry is None else task.entry[:ENTRY_SHOWN]] if is_for else []),
         str(task.attempt),
         task.node or "-",
         "-" if task.exit_code is None else str(task.exit_code),

@@ -13,6 +13,7 @@ from shunter.engine.dependencies import edge_of, start_ms, waits_for
 from shunter.engine.instances import look
 from shunter.engine.records import STATES, Group, Job, NodeRecord, PastAttempt
 from shunter.engine.state import State
+from shunter.model.arrays import Part, index_at
 from shunter.model.jobs import EVERYWHERE, PLAIN, PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_amount
@@ -147,6 +148,8 @@ class Block:
     health: Mapping[int, tuple[bool, int]] = field(default_factory=dict)
     current: Mapping[int, bool] | None = None  # of a lasting job: whether it follows the present version
     hidden: frozenset[int] = frozenset()  # what was replaced and has ended
+    array: tuple[Part, ...] = ()
+    entries: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.columns["state"])
@@ -166,6 +169,8 @@ def task_view(block: Block, index: int) -> TaskView:
         name=f"{block.job_name}/{inner}{block.shows(index)}",
         index=block.shows(index),
         group=block.group_name,
+        array_index=index_at(block.array, index) if block.array else None,
+        entry=block.entries[index] if block.entries else None,
         state=_WORDS[state],
         attempt=int(columns["attempt"][row]),
         node=block.node_names[node] or None,

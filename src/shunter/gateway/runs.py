@@ -23,12 +23,14 @@ from shunter.engine.views import Block, group_columns, job_view, task_view
 from shunter.gateway.templates import template_as_job
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job_groups import GROUP_DEFAULT
+from shunter.model.jobs import GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.views import JobPage, JobView, TaskPage, TaskView
 from shunter.ports.gateway import JobQuery, JobReference, TaskQuery, TaskReference
 from shunter.ports.store import FinishedJob, FinishedQuery, Store
 
 _summary_decoder = msgspec.msgpack.Decoder(Summary)
+_groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _CODES = {state.word: int(state) for state in TaskState}
 _ENDED_JOBS = ("succeeded", "failed", "cancelled")
 
@@ -41,6 +43,11 @@ class FinishedRun:
     @property
     def view(self) -> JobView:
         return self.summary.view
+
+    @property
+    def specs(self) -> tuple[GroupSpec, ...]:
+        """Of its groups, as far as history has kept them."""
+        return _groups_decoder.decode(self.summary.groups) if self.summary.groups else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +231,8 @@ class Runs:
                 group.ports or {},
                 group.health or {},
                 *_follows(self._engine.state, run, group),
+                array=group.spec.array,
+                entries=group.spec.entries,
             )
         chunks = await self._store.finished_tasks(run.id, piece.number, index, index)
         if not chunks:
@@ -232,7 +241,19 @@ class Runs:
         pieces = _pieces(run)
         is_only = len({each.name for each in pieces}) == 1
         reasons = run.summary.reasons[pieces.index(piece)]
-        return Block(run.view.name, piece.name, is_only, chunks[0].first, columns, names, reasons, piece.shown)
+        spec = next((spec for spec in run.specs if spec.name == piece.name), None)
+        return Block(
+            run.view.name,
+            piece.name,
+            is_only,
+            chunks[0].first,
+            columns,
+            names,
+            reasons,
+            piece.shown,
+            array=spec.array if spec is not None else (),
+            entries=spec.entries if spec is not None else (),
+        )
 
     def _live(self, query: JobQuery, before: int | None) -> tuple[list[JobView], int]:
         views: list[JobView] = []

@@ -17,6 +17,8 @@ class TaskView(msgspec.Struct, kw_only=True):
     state: str
     attempt: int
     group: str = "main"
+    array_index: int | None = None  # what SHUNTER_TASK_INDEX says, where an array counts otherwise than from 0
+    entry: str | None = None  # what SHUNTER_ENTRY says
     ports: dict[str, int] = {}  # name -> host port, of what runs
     healthy: bool | None = None  # what its checks say while it runs; None without checks
     node: str | None = None

@@ -114,6 +114,15 @@ def test_a_running_task_says_how_it_is_and_where(cluster: Cluster, shunter: Shun
     assert words in shunter("tasks", "render").out
 
 
+@pytest.mark.parametrize("what", [{"array_index": 35}, {"entry": "35"}])
+def test_tasks_say_what_they_are_for_where_they_differ(
+    cluster: Cluster, shunter: Shunter, what: dict[str, object]
+) -> None:
+    cluster.answers |= {"GET /jobs/render": answer(200, job_document()), "GET /jobs/id:7/tasks": page(TASK | what)}
+    header, row = columns(shunter("tasks", "render").out)
+    assert (header[2], row[2]) == ("FOR", "35")
+
+
 def test_tasks_are_listed_by_state(cluster: Cluster, shunter: Shunter) -> None:
     cluster.answers |= {"GET /jobs/render": answer(200, job_document()), "GET /jobs/id:7/tasks": page(TASK)}
     header, row = columns(shunter("tasks", "render", "--state", "failed").out)
