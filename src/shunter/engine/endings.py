@@ -10,7 +10,7 @@ from shunter.engine.dependencies import settle_dependents
 from shunter.engine.group_edges import is_left_out, settle_groups
 from shunter.engine.records import Group, Job, PastAttempt
 from shunter.engine.round import Round
-from shunter.engine.views import counts_view, job_view
+from shunter.engine.views import job_view
 from shunter.model.jobs import PLAIN
 from shunter.model.lifecycles import JobEvent, JobState, TaskState
 from shunter.model.views import JobView, iso
@@ -72,7 +72,6 @@ def _end(round: Round, job: Job) -> None:
     view.state = JobState[event.name].word
     view.ended_at = iso(round.now_ms / 1000)
     view.reason = reason or None
-    view.counts = counts_view(counts)
     summary = Summary(
         view,
         [group.history or [] for group in job.groups],

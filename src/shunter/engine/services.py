@@ -20,6 +20,7 @@ from shunter.engine.updates import Progress, conclude
 from shunter.model.jobs import BATCH, EVERYWHERE, SERVICE
 from shunter.model.lifecycles import JobState, TaskState
 
+REST_MS = 100
 PASSES_MAX = 16  # what a look changes is looked at again; it comes to rest after two or three
 
 
@@ -33,6 +34,8 @@ def keep_up(round: Round) -> None:
         for job_id, node in stirred:
             if not node or (job_id, 0) not in stirred:
                 _keep_job(round, job_id, node)
+    for job_id, _ in round.stirred:  # it should have come to rest: go on in a later round, with others in between
+        round.timers.add_job(round.now_ms + REST_MS, TimerKind.LASTING, job_id)
 
 
 def on_alarm(round: Round, job_id: int) -> None:

@@ -31,9 +31,10 @@ def counts_view(counts: list[int]) -> dict[str, int]:
 def job_view(job: Job, state: State | None = None) -> JobView:
     """With the state, also what the job waits for."""
     specs = job.blueprint.groups
-    update, counts = None, job.counts()
+    update, counts, by_group = None, job.counts(), None
     if state is not None and job.id in state.lasting.jobs:
-        update, counts = lasting_view(state, job)
+        update, by_group = lasting_view(state, job)
+        counts = [sum(each[code] for each in by_group.values()) for code in range(STATES)]
     return JobView(
         name=job.name,
         namespace=job.namespace,
@@ -51,28 +52,29 @@ def job_view(job: Job, state: State | None = None) -> JobView:
         user=job.user,
         command=list(specs[0].task.command),
         resources=_resources(specs[0]),
-        groups=[_group_view(job, part, spec) for part, spec in enumerate(specs)] if len(specs) > 1 else [],
+        groups=[_group_view(job, spec, by_group) for spec in specs] if len(specs) > 1 else [],
         terms=None if state is None else job_terms(job, state),
         version=job.version,
         update=update,
     )
 
 
-def lasting_view(state: State, job: Job) -> tuple[UpdateView, list[int]]:
-    """How far it is, and its instances by state: what was replaced is not counted."""
-    lasting, counts = state.lasting.jobs[job.id], [0] * STATES
+def lasting_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int]]]:
+    """How far it is, and its instances by group and state: what was replaced is not counted."""
+    lasting = state.lasting.jobs[job.id]
     names = {spec.name: spec.count for spec in job.blueprint.groups}
+    counts = {name: [0] * STATES for name in names}
     updated = healthy = 0
     for (name, index), instance in look(state, job).items():
         if name not in names or (job.type not in EVERYWHERE and index >= names[name]):
             continue  # on its way out
         face = instance.face
-        counts[face.state] += 1
+        counts[name][face.state] += 1
         updated += face.is_fresh and face.is_alive
         healthy += any(member.well_ms for member in instance.members)
     view = UpdateView(
         status=lasting.status,
-        wanted=sum(counts) if job.type in EVERYWHERE else sum(names.values()),
+        wanted=sum(map(sum, counts.values())) if job.type in EVERYWHERE else sum(names.values()),
         updated=updated,
         healthy=healthy,
         reason=lasting.reason or None,
@@ -112,9 +114,11 @@ def _edges(job: Job, state: State) -> list[EdgeView]:
     return found
 
 
-def _group_view(job: Job, part: int, spec: GroupSpec) -> GroupView:
-    pieces = [group for group in job.groups if group.part == part]
+def _group_view(job: Job, spec: GroupSpec, by_group: dict[str, list[int]] | None) -> GroupView:
+    pieces = [group for group in job.groups if group.spec.name == spec.name]
     counts = [sum(group.counts[state] for group in pieces) for state in range(STATES)]
+    if by_group is not None:
+        counts = by_group[spec.name]
     return GroupView(
         name=spec.name,
         count=sum(counts),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+from msgspec.structs import replace
+
+from shunter.engine.endings import Summary
 from shunter.engine.views import job_view
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play
@@ -40,5 +44,27 @@ def test_an_event_of_a_piece_names_the_index_that_people_see() -> None:
         await players.pass_time(6)
         unblocked = [event.name for event in await stage.events() if event.type == "tasks.unblocked"]
         assert unblocked == ["web/1"]
+
+    play(scene)
+
+
+def test_groups_of_a_service_are_counted_by_instances_too() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        web = service(2)
+        back = replace(web.groups[0], name="back", count=3)
+        [job] = await stage.submit(replace(web, groups=(*web.groups, back)))
+        await players.act(3)
+        await stage.engine.scale(job.job_id, {"back": 1}, "ada")
+        await players.act(3)
+        view = job_view(stage.engine.state.jobs[job.job_id], stage.engine.state)
+        assert {group.name: group.counts for group in view.groups} == {"main": {"running": 2}, "back": {"running": 1}}
+        await stage.engine.stop_tasks(job.job_id, None, False)
+        await players.act(1)
+        finished = await stage.store.finished_job(job.job_id)
+        assert finished is not None
+        ended = msgspec.msgpack.decode(finished.summary, type=Summary).view
+        assert (ended.state, ended.count, ended.counts) == ("cancelled", 3, {"cancelled": 3})
 
     play(scene)
