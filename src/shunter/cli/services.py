@@ -134,14 +134,20 @@ def _finish(job: Job, said: str, wait: bool, output: Format) -> None:
     if output is Format.TABLE and not wait:
         print(said)
         return
-    version = job.view.version
-    while wait and not job.ended and not _has_settled(job.view):
-        time.sleep(LOOK_EVERY_S)
-        job.refresh()
+    code = settle(job, said) if wait else DONE
     if output is not Format.TABLE:
         print_document(job.view, output)
     if wait:
-        raise typer.Exit(_tell_outcome(job.view, said, version))
+        raise typer.Exit(code)
+
+
+def settle(job: Job, said: str) -> int:
+    """Wait until all instances of a lasting job run well, or something of it went wrong; comes to the exit code."""
+    version = job.view.version
+    while not job.ended and not _has_settled(job.view):
+        time.sleep(LOOK_EVERY_S)
+        job.refresh()
+    return _tell_outcome(job.view, said, version)
 
 
 def _has_settled(view: JobView) -> bool:

@@ -10,6 +10,7 @@ from shunter.cli.connection import open_client
 from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.printing import print_items
+from shunter.cli.services import settle
 from shunter.cli.stop import wait_for
 from shunter.model.jobs import LASTING, NAMESPACE_DEFAULT
 from shunter.model.views import SubmittedJob
@@ -19,7 +20,9 @@ from shunter.sdk.manifests import Manifest
 
 def submit(
     file: File,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until all of them have ended.")] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait until all of them have ended; services: until they run well.")
+    ] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
@@ -27,7 +30,7 @@ def submit(
 
     A job that is unfinished and says the same stays as it is ("unchanged"); a service or system job that says something
     else is updated, step by step (shunter job NAME shows how far it is). With --wait, the exit code is 1 unless all
-    succeeded.
+    succeeded; what never ends is waited for until it runs well.
 
     \b
     shunter submit -f job.yaml
@@ -42,8 +45,17 @@ def submit(
             for each in submitted:
                 print(each.name, _outcome(each), flush=True)
         if wait:
-            runs = [each for each in submitted if each.run]
-            raise typer.Exit(wait_for([client.job(f"id:{each.id}", each.namespace) for each in runs]))
+            raise typer.Exit(_wait(client, [each for each in submitted if each.run]))
+
+
+def _wait(client: Client, runs: list[SubmittedJob]) -> int:
+    """For the end of what ends; for what lasts, until it runs well. Comes to the exit code."""
+    jobs = [client.job(f"id:{each.id}", each.namespace) for each in runs]
+    lasting = [job for job in jobs if job.view.type in LASTING]
+    code = wait_for([job for job in jobs if job.view.type not in LASTING])
+    for job in lasting:
+        code = settle(job, f"{job.name} is there") or code
+    return code
 
 
 def _outcome(job: SubmittedJob) -> str:
