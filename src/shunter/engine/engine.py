@@ -91,6 +91,7 @@ class Engine:
         self._lost_because = ""  # why memory cannot be believed, from a failed commit until the state is loaded again
         self._has_backlog = True
         self._recall_at_ms = 0
+        self._place_again_ms: int | None = None
         self._housekeeping_at_ms = 0
         self._logged_bytes = 0
         self._logged_rounds = 0
@@ -325,6 +326,7 @@ class Engine:
             self._workers.send(node, message)
         if round.changes:
             self.feed.publish(Published(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
+        self._place_again_ms = round.place_again_ms
         if self._inbox or round.is_partial:
             self._wake.set()
 
@@ -432,6 +434,8 @@ class Engine:
             next_ms = min(next_ms, self._timers.next_ms)
         if self._has_backlog:
             next_ms = min(next_ms, self._recall_at_ms)
+        if self._place_again_ms is not None:
+            next_ms = min(next_ms, self._place_again_ms)
         return max(next_ms - self._now_ms(), 0) / 1000
 
     def _now_ms(self) -> int:

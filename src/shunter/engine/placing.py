@@ -30,7 +30,9 @@ def place(round: Round, policy: Policy) -> None:
         return
     decision = policy.decide(view, round.now_ms / 1000, round.settings.round_placements_max)
     carry_out(round, decision)
-    round.is_partial |= decision.is_partial
+    round.is_partial |= decision.is_partial or decision.again_in_ms == 0
+    if decision.again_in_ms:
+        round.place_again_ms = round.now_ms + decision.again_in_ms
 
 
 def _place_pinned(round: Round) -> None:

@@ -80,6 +80,7 @@ class Round:
     recalls: dict[int, list[int]] = field(default_factory=dict)
     acks: dict[int, int] = field(default_factory=dict)
     is_partial: bool = False  # the policy has more to decide
+    place_again_ms: int | None = None  # when the policy wants to decide again, even if nothing changes
     has_backlog: bool = False  # somewhere more tasks than lanes are outstanding
 
     def record(self, change: Change) -> None:

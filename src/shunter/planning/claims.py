@@ -68,6 +68,7 @@ class Claims:
         self.winners: dict[int, int] = {}
         self.preemptions: list[Preemption] = []
         self.reasons: dict[int, str] = {}  # class id -> why it waits
+        self.again_in_ms: int | None = None  # when those may be looked at again that were not looked at now
 
     @property
     def has_items(self) -> bool:
@@ -160,6 +161,8 @@ class Claims:
         if self._winners >= WINNERS_MAX:
             return False
         if key in self._memory.in_vain and self._now_ms - self._memory.in_vain[key] < IN_VAIN_MS:
+            left_ms = self._memory.in_vain[key] + IN_VAIN_MS - self._now_ms
+            self.again_in_ms = min(left_ms, self.again_in_ms or left_ms)
             return False
         outcome = preempt(self._beside_reserved(item), future, occupancy, self._patience.preempt_gap)
         if outcome is None:

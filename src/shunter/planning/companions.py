@@ -30,6 +30,7 @@ class Recall:
     held: set[int] = field(default_factory=set)  # classes that were held back by a claim
     heads: tuple[int, ...] = ()  # the blocked classes for whose sake
     held_at_ms: int = 0
+    winners: tuple[int, ...] = ()  # for whose sake others were ending when the held ones last looked
     is_partial: bool = False
 
     def copy(self) -> Recall:
@@ -48,8 +49,10 @@ class Companions:
         self._gangs: dict[int, list[Seat]] | None = None
         self._claims = Claims(view, site, now_ms, patience, recall.memory) if view.running is not None else None
         self._heads: list[Seat] = []  # blocked by earlier decisions, the most urgent last
+        self._has_carried = False  # some are held back as an earlier decision left them
         if self._claims is not None:
             self._wake_held()
+            self._has_carried = bool(recall.held)
             self._heads = backlog.first_blocked(HEADS_MAX)[::-1]
 
     def winners(self) -> list[tuple[Seat, int]]:
@@ -153,18 +156,33 @@ class Companions:
             decision.preemptions = self._claims.preemptions
             self._recall.memory.winners = self._claims.winners
         decision.reasons = self._claims.reasons
+        decision.again_in_ms = self._again_in_ms()
         self._recall.is_partial = decision.is_partial
+
+    def _again_in_ms(self) -> int | None:
+        """Whoever was held back, or was looked for in vain a moment ago, must not wait for the next change to come."""
+        assert self._claims is not None
+        recall = self._recall
+        if recall.held and tuple(recall.memory.winners) != recall.winners:
+            return 0
+        waits = [self._claims.again_in_ms] if self._claims.again_in_ms is not None else []
+        if self._has_carried:
+            waits.append(max(recall.held_at_ms + HELD_AGAIN_MS - self._now_ms, 1))
+        return min(waits, default=None)
 
     def _wake_held(self) -> None:
         """Whoever was held back looks again when others are ahead of it, or after a while; never midway in a pass."""
-        recall = self._recall
-        if recall.is_partial or not recall.held:
+        recall, winners = self._recall, tuple(self._recall.memory.winners)
+        if recall.is_partial:
             return
-        heads = tuple(seat.task_class.id for seat in self._backlog.first_blocked(HEADS_MAX))
-        if heads != recall.heads or self._now_ms - recall.held_at_ms >= HELD_AGAIN_MS:
-            self._backlog.look_again(recall.held)
-            recall.held.clear()
-        recall.heads = heads
+        if recall.held:
+            heads = tuple(seat.task_class.id for seat in self._backlog.first_blocked(HEADS_MAX))
+            has_changed = heads != recall.heads or winners != recall.winners
+            if has_changed or self._now_ms - recall.held_at_ms >= HELD_AGAIN_MS:
+                self._backlog.look_again(recall.held)
+                recall.held.clear()
+            recall.heads = heads
+        recall.winners = winners
 
     def _hold_back(self, seat: Seat) -> None:
         assert self._claims is not None

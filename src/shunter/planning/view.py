@@ -191,6 +191,7 @@ class Decision:
     preemptions: list[Preemption] = field(default_factory=list)
     reasons: dict[int, str] = field(default_factory=dict)  # class id -> whose room it waits for; not for every class
     is_partial: bool = False  # the budget ran out; another round goes on where this one ended
+    again_in_ms: int | None = None  # after so long the policy wants to decide again, even if nothing changes
 
 
 class Policy(Protocol):

@@ -351,3 +351,24 @@ def test_room_made_by_ending_several_tasks_is_not_given_back_to_them_one_by_one(
         assert len(stage.stops()) == 2
 
     play(scene)
+
+
+def test_whoever_was_held_back_for_a_winner_goes_on_when_that_has_started() -> None:
+    """Nothing else happens in the cluster then: the policy must ask for another round."""
+
+    async def scene(stage: Stage) -> None:
+        small = await stage.join("n1", cpu=1)
+        large = await stage.join("n2", cpu=3)
+        [low] = await stage.submit(spec("low", priority=10, needs={"cpu": 500}))
+        await stage.submit(spec("other", priority=10, needs={"cpu": 1000}))
+        [first, second] = stage.orders()
+        assert (first[0], second[0]) == (small, large)
+        [winner] = await stage.submit(spec("winner", needs={"cpu": 3000}))
+        [held] = await stage.submit(spec("held", needs={"cpu": 1000}))
+        await stage.end(large, second[1], exit_code=143, how="stopped")
+        assert stage.counts(winner.job_id) == {"assigned": 1}
+        assert stage.counts(low.job_id) == {"stopping": 1}
+        await stage.end(small, first[1], exit_code=143, how="stopped")
+        assert stage.counts(held.job_id) == {"assigned": 1}
+
+    play(scene)
