@@ -172,15 +172,15 @@ def test_dead_letters_are_replayed_and_failed_tasks_retried(cluster: Cluster, tm
     restart = {"policy": "on-failure", "max": 1, "delay": "10ms"}
     document = as_yaml(shell("work", script, count=10, restart=restart))
     cluster.shunter("submit", "-f", "-", "--wait", stdin=document, code=1)
-    letters = cluster.items("dead", "list")
-    assert sorted((letter["name"], letter["exit_code"]) for letter in letters) == [("work@1/8", 1), ("work@1/9", 1)]
+    letters = sorted(cluster.items("dead", "list"), key=lambda letter: str(letter["name"]))
+    assert [(letter["name"], letter["exit_code"]) for letter in letters] == [("work@1/8", 1), ("work@1/9", 1)]
     mended.touch()
     said = cluster.shunter("dead", "replay", str(letters[0]["number"]), "--wait")
     assert said.out == "work@2\n"
     assert cluster.shunter("logs", "work@2").out == "8/10\n"
     assert cluster.shunter("retry", "work@1", "--failed", "--wait").out == "work@3\n"
     assert cluster.json("job", "work@3")["counts"] == {"succeeded": 2}
-    assert cluster.shunter("dead", "purge", "--all").out == "1 letters purged\n"
+    assert cluster.shunter("dead", "purge", "--all").out == "1 letter purged\n"
     assert cluster.shunter("retry", "work@1", "--wait").out == "work@4\n"
     assert cluster.json("job", "work")["counts"] == {"succeeded": 10}
 

@@ -100,7 +100,8 @@ def purge(which: Which = None, all_letters: All = False, namespace: Namespace = 
     """
     numbers, job = _choice(which, all_letters)
     with open_client(namespace) as client:
-        print(f"{client.purge_dead(numbers, job=job):,} letters purged")
+        purged = client.purge_dead(numbers, job=job)
+        print(f"{purged:,} letter{'' if purged == 1 else 's'} purged")
 
 
 def retry(
