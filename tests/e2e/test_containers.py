@@ -119,15 +119,3 @@ def test_without_a_daemon_a_job_with_an_image_waits_and_says_why(make_home: Any,
     home.shunter("submit", "-f", "-", stdin=as_yaml(job("waits", image="busybox")))
     eventually(lambda: "has no docker runtime" in home.shunter("why", "waits", code=None).out, "the reason is told")
     home.shunter("stop", "waits")
-
-
-def test_run_takes_an_image_with_mounts_and_files_for_output(home: Cluster, tmp_path: Path) -> None:
-    """C-01, C-13: `run --image` is as good as a manifest; folders and files are named from where the caller is."""
-    home.up("--cpu", "2")
-    (tmp_path / "note").write_text("from outside\n")
-    common = ("run", "--image", IMAGE, "--network", "none", "--mount", ".:/in:ro")
-    assert home.shunter(*common, "--", "/bin/cat", "/in/note", cwd=tmp_path).out == "from outside\n"
-    home.shunter(*common, "--stdout", "out/%i.txt", "--count", "2", "--", "/bin/cat", "/in/note", cwd=tmp_path)
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"0.txt", "1.txt"}
-    assert home.shunter(*common, "--dir", "/in", "--", "/bin/pwd", cwd=tmp_path).out == "/in\n"
-    assert home.shunter(*common, "--", "/bin/false", cwd=tmp_path, code=1).out == ""

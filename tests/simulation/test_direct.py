@@ -13,7 +13,8 @@ from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import StoreFailed, Unavailable
-from shunter.model.jobs import GroupSpec, JobSpec, TaskSpec
+from shunter.model.jobs import SERVICE, SYSTEM, Container, GroupSpec, HealthCheck, JobSpec, Port, Restart, TaskSpec
+from shunter.model.lifecycles import TaskState
 from shunter.model.messages import Inventory, Shutdown
 from shunter.planning.planner import build_policy
 from shunter.ports.store import Commit
@@ -184,5 +185,26 @@ def test_logs_and_statistics_of_simulated_tasks_can_be_read() -> None:
         assert stats.machine.cpu_busy == 0.5
         with pytest.raises(Unavailable):
             await cluster.workers.read_stats(9999)
+
+    in_cluster(story)
+
+
+def test_services_and_system_jobs_run_on_simulated_nodes() -> None:
+    async def story(cluster: Cluster) -> None:
+        serve = TaskSpec((), container=Container("web"), ports=(Port("http", 80),), health=(HealthCheck("tcp"),))
+        agent = TaskSpec(("sleep", "infinity"))
+        restart = Restart("always")
+        web = JobSpec("default", "web", (GroupSpec("main", 3, serve, {"cpu": 1000}, restart),), SERVICE)
+        everywhere = JobSpec("default", "agent", (GroupSpec("main", 1, agent, {"cpu": 100}, restart),), SYSTEM)
+        answers = await cluster.engine.submit([web, everywhere], "test")
+        await cluster.clock.sleep(30)
+        service, system = (cluster.engine.state.jobs[answer.job_id] for answer in answers)
+        assert service.counts()[TaskState.RUNNING] == 3
+        assert all(is_healthy for group in service.groups for is_healthy, _ in (group.health or {}).values())
+        assert sum(len(group.ports or {}) for group in service.groups) == 3
+        assert system.counts()[TaskState.RUNNING] == NODES
+        for answer in answers:
+            await cluster.engine.stop_tasks(answer.job_id, None, now=False)
+            assert await cluster.ended(answer.job_id) == "cancelled"
 
     in_cluster(story)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from shunter.model.jobs import TaskSpec
+from shunter.model.jobs import HealthCheck, Port, TaskSpec
 from shunter.model.messages import Ended, Hello, Order, Orders, Report, Returned, StopRange
 from shunter.simulation.machine import Machine, Wave
 from shunter.simulation.node import SimulatedNode
@@ -240,3 +240,29 @@ def test_a_fail_rate_fails_that_share() -> None:
     outcome = read_outcome(TaskSpec(("work",), {"SHUNTER_SIM_FAIL_RATE": "0.25"}))
     exits = outcome.draw_exits(10_000, random.Random(3))
     assert 2_300 < sum(exits) < 2_700
+
+
+SERVED = TaskSpec(("serve",), ports=(Port("http", 80),), health=(HealthCheck("tcp", port="http", interval_s=2.0),))
+
+
+def test_what_serves_runs_until_it_is_stopped_and_is_healthy_after_one_interval(
+    node: SimulatedNode, timers: ByHand
+) -> None:
+    node.order(orders(SERVED, (0, 0)), NOW)
+    [started] = node.take_report().started
+    assert list(started.ports) == ["http"]
+    timers.run_until(NOW + 1_000_000)
+    [health] = node.take_report().health
+    assert (health.index, health.is_healthy, health.at_ms) == (0, True, int((NOW + 2) * 1000))
+    inventory = node.take_inventory()
+    assert [each.is_healthy for each in inventory.health] == [True]
+    assert [each.ports for each in inventory.held] == [started.ports]
+
+
+def test_bad_health_ends_a_task_as_unhealthy(node: SimulatedNode, timers: ByHand) -> None:
+    bad = TaskSpec(("serve",), {"SHUNTER_SIM_HEALTH": "bad"}, health=(HealthCheck("tcp", port="80", interval_s=1.0),))
+    node.order(orders(bad, (0, 0)), NOW)
+    timers.run_until(NOW + 10)
+    report = node.take_report()
+    assert [(ended.how, ended.ended_ms) for ended in report.ended] == [("unhealthy", [int((NOW + 3) * 1000)])]
+    assert report.health == []

@@ -5,9 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from typing import get_args
 
 import pytest
 
+from shunter.engine.changes import Change
+from shunter.simulation import acts, upkeep
 from shunter.simulation.faults import KINDS
 from shunter.simulation.world import simulate
 
@@ -27,15 +30,18 @@ def test_every_invariant_holds(first: int) -> None:
         simulate(seed)
 
 
-def test_every_kind_of_fault_occurs_and_every_checker_looks() -> None:
+def test_every_kind_of_fault_act_and_change_occurs_and_every_checker_looks() -> None:
     happened: Counter[str] = Counter()
     checked: Counter[str] = Counter()
     seed = 0
-    wanted = {f"fault.{kind}" for kind in KINDS} | set(EVENTS)
+    changes = {kind.__name__ for kind in get_args(Change)} - {"GroupFreed"}  # a move that finds no room is too rare
+    wanted = {f"fault.{kind}" for kind in KINDS} | {f"act.{kind}" for kind in (*acts.KINDS, *upkeep.KINDS)}
+    wanted |= set(EVENTS) | changes
     while not (wanted <= set(happened) and set(CHECKS) <= set(checked)):
         assert seed < SEEDS, f"never happened: {wanted - set(happened)}; never checked: {set(CHECKS) - set(checked)}"
         outcome = simulate(seed)
         happened.update(outcome.events)
+        happened.update(kind.partition(".")[0] for kind in outcome.changes)
         checked.update(outcome.checked)
         seed += 1
 

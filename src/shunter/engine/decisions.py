@@ -118,10 +118,11 @@ def apply_placement(round: Round, placement: Placement) -> None:
             round.record(c.LanesSet(record.id, node, lanes.outstanding))
 
 
-def lanes_max(round: Round, record: ClassRecord) -> int:
-    """How many more lanes the class may have in the whole cluster: by its parallel_max, its queue and licences."""
-    state, most = round.state, record.queued
-    if record.key.alone is not None and (group := record.first_ready()) is not None:
+def lanes_max(round: Round, record: ClassRecord, single: Group | None = None) -> int:
+    """How many more lanes the class may have in the whole cluster: by its parallel_max, its queue and licences. Asked
+    for a `single` task of a group, which need not be ready: one or none."""
+    state, most = round.state, record.queued if single is None else 1
+    if record.key.alone is not None and (group := single or record.first_ready()) is not None:
         most = min(most, group.spec.parallel_max - record.width)
     queue = state.queues.get(record.key.queue)
     if queue.is_paused:
@@ -133,10 +134,23 @@ def lanes_max(round: Round, record: ClassRecord) -> int:
     return max(most, 0)
 
 
-def room_on(round: Round, record: ClassRecord, node: int) -> bool:
-    """Whether one more task of the class, which need not be ready, fits on the node."""
+def room_on(round: Round, group: Group, node: int) -> bool:
+    """Whether one more task of the group, which need not be ready, may start on the node now."""
+    record = group.task_class
     room = _fitting(round, record, np.array([node], np.int64), 1)
-    return bool(room[0] > 0)
+    is_allowed = not group.job.is_held and lanes_max(round, record, group) > 0
+    return bool(room[0] > 0) and is_allowed and _is_apart(round, record, node)
+
+
+def _is_apart(round: Round, record: ClassRecord, node: int) -> bool:
+    """Whether none of its tasks shares what is to be distinct with this node."""
+    rules, nodes = record.key.rules, round.state.nodes.records
+    if rules is None or not rules.distinct:
+        return True
+    if rules.distinct == "host":
+        return node not in record.lanes
+    value = nodes[node].labels.get(rules.distinct)
+    return value is not None and all(nodes[other].labels.get(rules.distinct) != value for other in record.lanes)
 
 
 def _room(round: Round, record: ClassRecord, rows: IntArray) -> IntArray:

@@ -1,5 +1,5 @@
 """Jobs with one task on each matching node: which nodes those are, also of nodes that join later. A node matches by all
-filters of the planner but resources; its task waits there until it fits. Task i runs on node i + 1, counted as nodes
+filters of the planner but resources and owners; its task waits there until it fits. Task i runs on node i + 1, as nodes
 joined. Called by `engine.services`."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shunter.planning.candidates import FILTERS, feasible
 from shunter.planning.ledger import Ledger
 from shunter.planning.view import BoolArray, IntArray, TaskClass
 
-_OF_THE_MOMENT = ("eligible", "resources")
+_OF_THE_MOMENT = ("eligible", "resources", "owner")  # a task waits there until a node that another has is free
 _LASTING_FILTERS = tuple(each for each in FILTERS if each.name not in _OF_THE_MOMENT)
 
 

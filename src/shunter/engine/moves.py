@@ -48,7 +48,7 @@ def place_bound(round: Round) -> None:
         if task_state > _STOPPING or node.state not in (NodeState.READY, NodeState.SUSPECT) or node.switched_by:
             reason = f"node {node.name} takes no work"
             round.record(c.TaskBound(job_id, number, index, 0, round.now_ms, reason, group.ref))
-        elif task_state == _QUEUED and room_on(round, group.task_class, node_id):
+        elif task_state == _QUEUED and room_on(round, group, node_id):
             _place(round, group, index, node_id)
 
 

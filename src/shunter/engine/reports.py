@@ -146,11 +146,10 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
     """Bring belief and truth together: results first, then what runs, then what is missing, then what is too much."""
     on_report(round, node, Report(inventory.seq, inventory.ended, lost=inventory.lost))
     held = {(run.job, run.group, index): run for run in inventory.held for index in range(run.first, run.last + 1)}
-    for (job, number, index), run in held.items():
-        _take_in_held(round, node, run, job, number, index)
+    believed = {task for task, run in held.items() if _take_in_held(round, node, run, *task)}
     for health in inventory.health:
         on_health(round, node, health)
-    _repair_missing(round, node, set(held))
+    _repair_missing(round, node, believed)
     record = round.state.nodes.records[node]
     record.is_synced = True
     if record.state in (NodeState.DOWN, NodeState.SUSPECT):
@@ -158,16 +157,19 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
     round.state.nodes.refresh_eligible(record)
 
 
-def _take_in_held(round: Round, node: int, run: Held, job: int, number: int, index: int) -> None:
+def _take_in_held(round: Round, node: int, run: Held, job: int, number: int, index: int) -> bool:
+    """Whether it is the attempt that the engine believes in. An older one ends, and the present one is missing."""
     group = round.state.group(job, number)
     if group is None or not _believed(round, group, node, index, index, run.attempt):
         stale = StopRange(job, number, index, index, 0.0, run.attempt)
         round.stops.setdefault(node, []).append(stale)
-    elif round.state.table.state[group.base + index] == _STOPPING:
+        return False
+    if round.state.table.state[group.base + index] == _STOPPING:
         round.stop(group, index, index, node, group.spec.task.stop_grace_s)
     elif run.running:
         place = run.started_ms, run.segment, run.record, run.ports
         on_started(round, node, Started(job, number, run.attempt, index, *place))
+    return True
 
 
 def _repair_missing(round: Round, node: int, held: set[tuple[int, int, int]]) -> None:

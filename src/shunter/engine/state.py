@@ -236,17 +236,19 @@ class State:
         job.is_held = change.is_held
         for group in job.groups:
             if change.is_held:
-                self._unready(group)
+                self._unready(group, change.at_ms)
             else:
                 queued = self.table.state[group.base : group.base + group.count] == _QUEUED
                 self.table.ended_ms[group.base : group.base + group.count][queued] = change.at_ms  # queued since now
                 self.queue_again(group)
 
-    def _unready(self, group: Group) -> None:
+    def _unready(self, group: Group, now_ms: int = 0) -> None:
+        """What was due by now may have been ready or not, which replay does not know: it is not delayed any more."""
         delayed, group.delayed = group.delayed, None
         for first, last, _ in list(group.ready):
             unqueue(group, first, last)
-        group.delayed = delayed
+        if delayed is not None:
+            group.delayed = {index: due_ms for index, due_ms in delayed.items() if due_ms > now_ms}
 
     def queue_again(self, group: Group) -> None:
         """Let all queued tasks of a group be placed, but for those that wait out their back-off."""

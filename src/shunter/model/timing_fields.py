@@ -42,13 +42,12 @@ def _moment() -> Field:
     spell = duration(TIMEOUT_MAX_S)
 
     def read(value: Any, path: str, problems: Problems) -> Moment:
-        if type(value) is not str or (value.lstrip()[:1].isdigit() and not _LOOKS_LIKE_A_DATE.match(value)):
+        if type(value) is not str or not _LOOKS_LIKE_A_DATE.match(value):
             return Moment(in_s=spell.read(value, path, problems))
         try:
             moment = datetime.fromisoformat(value.upper())
         except ValueError:
-            fix = "write it like 2030-01-31T08:00:00Z, or like 90m"
-            problems.add(path, "must be a time or a duration", value=value, fix=fix)
+            problems.add(path, "must be a time or a duration", value=value, fix="write it like 2030-01-31T08:00:00Z")
             return Moment()
         if not _MOMENT.fullmatch(value):
             fix = "end it with Z, or with an offset like +02:00"

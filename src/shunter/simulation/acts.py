@@ -13,6 +13,7 @@ from shunter.engine.repeats import repeat
 from shunter.engine.templates import Dispatch
 from shunter.model.errors import Busy, Rejected
 from shunter.model.jobs import JobSpec
+from shunter.simulation import upkeep
 from shunter.simulation.job_draws import LICENCES, QUEUES
 from shunter.simulation.ledger_records import LedgerJob, require
 
@@ -29,14 +30,15 @@ class Acts:
         self._world = world
         self._chance = world.chance
         self._ledger = world.checkers.ledger
+        self.upkeep = upkeep.Upkeep(users, world)
 
     async def run(self, at_s: float) -> None:
         """One of them, at its time. A refusal is an answer."""
         await self._world.clock.sleep(at_s)
-        name = self._chance.choice(sorted(KINDS))
+        name = self._chance.choice(sorted((*KINDS, *upkeep.KINDS)))
         self._world.trace.note(f"act.{name}")
         try:
-            await KINDS[name](self)
+            await (KINDS[name](self) if name in KINDS else upkeep.KINDS[name](self.upkeep))
         except (Rejected, Busy) as refusal:
             self._world.trace.note("act.refused", str(refusal)[:80])
 
@@ -52,6 +54,7 @@ class Acts:
         for job in list(self._ledger.unfinished.values()):
             if job.is_held:
                 await self._hold(job, False)
+        await self.upkeep.release_nodes()
 
     async def _check_firings(self) -> None:
         """With a manager that leads, no firing is late."""

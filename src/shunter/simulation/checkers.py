@@ -21,6 +21,7 @@ from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.model.messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.audit import audit
+from shunter.simulation.lasting_rules import check_ended
 from shunter.simulation.ledger import Ledger
 from shunter.simulation.ledger_records import LIVE, require
 from shunter.simulation.machine import Machine, Wave
@@ -52,6 +53,7 @@ class Checkers:
             self.changes[_kind_of(change)] += 1
         self.shadow.version = commit.version
         check_placed(self.ledger)
+        check_ended(self.ledger)
         self._check_losses()
         for job in commit.finished:
             self._check_finished(job)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shunter.model.jobs import LOST_MAX, GroupSpec
+from shunter.model.jobs import LASTING, LOST_MAX, GroupSpec
 from shunter.model.lifecycles import JOB, TaskState
 from shunter.planning.explain import explain
 from shunter.ports.store import Retention
@@ -74,7 +74,8 @@ def _check_job(job: LedgerJob, users: Users) -> None:
         require(None in stopped, f"job {job.id} was stopped, and nobody asked for it")
     for group in job.groups.values():
         is_purged = job.options.queue in users.purged
-        may_be_cancelled = job.stop_was_asked or is_purged or is_left_out(job, group)
+        is_replaced = job.type in LASTING  # whether it was to be is looked at when it is told to end
+        may_be_cancelled = job.stop_was_asked or is_purged or is_left_out(job, group) or is_replaced
         for index, task in enumerate(group.tasks):
             where = f"task {job.id}/{group.spec.name}/{index}"
             if task.state is TaskState.CANCELLED:

@@ -14,11 +14,15 @@ from msgspec.structs import replace
 
 from shunter.model.jobs import (
     PLAIN,
+    SERVICE,
+    SYSBATCH,
+    SYSTEM,
     Affinity,
     After,
     ExitRule,
     GroupAfter,
     GroupSpec,
+    HealthCheck,
     JobOptions,
     JobSpec,
     Parameters,
@@ -26,6 +30,7 @@ from shunter.model.jobs import (
     Schedule,
     Spread,
     TaskSpec,
+    Update,
 )
 from shunter.model.resources import CPU, MEMORY
 
@@ -40,6 +45,7 @@ LICENCES = ("licence/matlab",)
 CONSTRAINTS = ("node.labels.disk == 'ssd'", "node.labels.rack == 'a'")  # racks are labels set by hand
 CRONS = ("*/2 * * * * *", "*/5 * * * * *", "*/20 * * * * *")
 FOREVER_S = 1e6
+SERVICES = ("web", "cache")
 SSD = Affinity("node", "node.labels.disk == 'ssd'", weight=2.0)
 
 
@@ -67,12 +73,39 @@ def _draw_specs(chance: random.Random, nodes: int) -> list[JobSpec]:
     """Single jobs, bulks, graphs of jobs that wait for one another, and templates."""
     if chance.random() < 0.12:
         return [_draw_template(chance, nodes)]
+    if chance.random() < 0.2:
+        return [draw_lasting(chance)]
     specs = [draw_job(chance, nodes) for _ in range(chance.choice((1, 1, 1, 2, 4, 15)))]
     if 1 < len(specs) < 15 and chance.random() < 0.7:
         return _draw_graph(chance, specs)
     if chance.random() < 0.1:
         return [_with_edges(chance, specs[0], [chance.choice(NAMES)]), *specs[1:]]
     return specs
+
+
+def draw_lasting(chance: random.Random) -> JobSpec:
+    """A service, or a job with a task on each node. Small, so that twice of it has room on the first node."""
+    type = chance.choice((SERVICE, SERVICE, SERVICE, SYSTEM, SYSBATCH))
+    env = {"SHUNTER_SIM_DURATION": str(FOREVER_S) if type != SYSBATCH else "0.5"}
+    if chance.random() < 0.15:
+        env = {"SHUNTER_SIM_DURATION": "1.5", "SHUNTER_SIM_EXIT": "3"}
+    health = (HealthCheck("tcp", port="8080", interval_s=0.3),) if type == SERVICE and chance.random() < 0.5 else ()
+    if health and chance.random() < 0.2:
+        env["SHUNTER_SIM_HEALTH"] = "bad"
+    update = Update(
+        parallel=chance.choice((1, 2)),
+        unavailable_max=chance.choice((0, 0, 1)),
+        healthy_for_s=chance.choice((0.2, 1.0)),
+        deadline_s=chance.choice((3.0, 20.0)),
+        rollback=chance.random() < 0.7,
+    )
+    task = TaskSpec(("serve", f"v{chance.randrange(3)}"), env, cpu_milli=100, health=health, stop_grace_s=0.5)
+    policy = "never" if type == SYSBATCH else "always"
+    restart = Restart(policy, max=chance.choice((1, 3)), delay_s=0.1, delay_max_s=1.0)
+    count = chance.choice((1, 2, 3)) if type == SERVICE else 1
+    group = GroupSpec("main", count, task, {CPU: chance.choice((100, 200))}, restart, update=update)
+    name = {SERVICE: chance.choice(SERVICES), SYSTEM: "agent", SYSBATCH: "sweep"}[type]
+    return JobSpec("default", name, (group,), type, priority=chance.choice((50, 90)))
 
 
 def _draw_graph(chance: random.Random, specs: list[JobSpec]) -> list[JobSpec]:

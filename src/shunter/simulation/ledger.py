@@ -60,6 +60,7 @@ class Ledger:
         self.ended = 0  # attempts that came to an end, of whatever kind
         self.lost_now: list[tuple[int, int, int, int, int]] = []  # job, group, index, attempt, node: in the last round
         self.placed_now: list[Placed] = []  # in the last round
+        self.well_ended_now: list[tuple[int, str, int]] = []  # job, group, index: well, and told to end, of services
         self.submitted_now: set[int] = set()
         self.went_down: set[int] = set()  # nodes, in the last round
         self._last_runs: dict[tuple[str, str], int] = {}
@@ -73,6 +74,10 @@ class Ledger:
             c.EdgeSettled: lambda change: waits.edge_settled(self, change),
             c.GroupAdded: self._group_added,
             c.GroupDropped: self._group_dropped,
+            c.GroupFreed: self._group_freed,
+            c.UpdateSettled: self._update_settled,
+            c.InstanceSwitched: self._instance_switched,
+            c.InstanceRenewed: self._instance_renewed,
             c.KeyUsed: self._key_used,
             c.KeysDropped: self._keys_dropped,
             c.NamesDropped: self._names_dropped,
@@ -98,6 +103,7 @@ class Ledger:
         self.epoch, self.version, self.now_ms = epoch, version, at_ms
         self.lost_now.clear()
         self.placed_now.clear()
+        self.well_ended_now.clear()
         self.submitted_now.clear()
         self.went_down = {node for node, record in self.nodes.items() if record.state is NodeState.DOWN}
 
@@ -108,7 +114,7 @@ class Ledger:
 
     def task(self, job: int, group: int, index: int) -> LedgerTask | None:
         record = self.jobs.get(job)
-        piece = record.groups.get(group) if record is not None else None
+        piece = record.groups.get(group) or record.dropped.get(group) if record is not None else None
         return piece.tasks[index] if piece is not None else None
 
     def live_on(self, node: int) -> Iterator[tuple[LedgerJob, LedgerGroup, int, LedgerTask]]:
@@ -156,6 +162,24 @@ class Ledger:
         job.specs = _groups_decoder.decode(bytes(change.groups))
         job.options = PLAIN if change.options == c.NO_OPTIONS else _options_decoder.decode(change.options)
         job.priority = change.priority
+        if change.how == "restart":
+            job.down.clear()
+        job.down = {(name, index) for name, index in job.down if self._exists(job, name, index)}
+        if change.how != "scale":
+            job.has_stalled, job.is_partly = False, change.node > 0
+
+    def _exists(self, job: LedgerJob, name: str, index: int) -> bool:
+        return any(spec.name == name and (job.type in EVERYWHERE or index < spec.count) for spec in job.specs)
+
+    def _update_settled(self, change: c.UpdateSettled) -> None:
+        self.unfinished[change.job].has_stalled = not change.is_good
+
+    def _instance_switched(self, change: c.InstanceSwitched) -> None:
+        down = self.unfinished[change.job].down
+        (down.add if change.is_down else down.discard)((change.group, change.index))
+
+    def _instance_renewed(self, change: c.InstanceRenewed) -> None:
+        self.unfinished[change.job].down.discard((change.group, change.index))
 
     def _held(self, change: c.JobHeld) -> None:
         self.unfinished[change.job].is_held = change.is_held
@@ -187,14 +211,20 @@ class Ledger:
 
     def _group_added(self, change: c.GroupAdded) -> None:
         job = self.unfinished[change.job]
-        require(change.number not in job.groups, f"job {job.id} has a piece {change.number} already")
+        is_new = change.number not in job.groups and change.number not in job.dropped
+        require(is_new, f"job {job.id} had a piece {change.number} before")
         tasks = [LedgerTask(TaskState.WAITING) for _ in change.shown]
         job.groups[change.number] = LedgerGroup(job.specs[change.part], tasks, list(change.shown), change.node)
 
     def _group_dropped(self, change: c.GroupDropped) -> None:
         job = self.unfinished[change.job]
         require(job.groups[change.number].is_over, f"piece {change.number} of job {job.id} left before it was over")
-        del job.groups[change.number]
+        job.dropped[change.number] = job.groups.pop(change.number)
+
+    def _group_freed(self, change: c.GroupFreed) -> None:
+        group = self.unfinished[change.job].groups[change.number]
+        require(not any(task.state in LIVE for task in group.tasks), f"a live piece of job {change.job} was let go")
+        group.node = 0
 
     def _key_used(self, change: c.KeyUsed) -> None:
         require(change.key not in self.keys, f"key {change.key} was used twice")
@@ -224,12 +254,19 @@ class Ledger:
         node.state = NODE.move(node.state, NodeEvent(change.event))
         if node.state is NodeState.DOWN:
             self.went_down.add(change.node)
+        if node.state is NodeState.DRAINED:
+            left = [job.id for job, _, _, _ in self.live_on(change.node)]
+            require(not left, f"node {node.name} is called drained, and has tasks of jobs {left}")
 
     def _labelled(self, change: c.NodeLabelled) -> None:
         self.nodes[change.node].set_labels.update(change.labels)
 
     def _switched(self, change: c.NodeSwitched) -> None:
-        self.nodes[change.node].switched_by = change.by
+        node = self.nodes[change.node]
+        node.switched_by = change.by
+        if change.by == "quarantine":
+            others = [each for each in self.nodes.values() if each.state is NodeState.READY and not each.switched_by]
+            require(bool(others), f"node {node.name} was put in quarantine, and no other takes work")
 
     def _lanes_set(self, change: c.LanesSet) -> None:
         widths = self.nodes[change.node].widths

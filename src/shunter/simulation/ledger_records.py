@@ -32,6 +32,9 @@ class LedgerTask:
     succeeded_as: int = 0  # the attempt that did
     is_coming_back: bool = False  # it was told to end, to be queued again
     avoids: int = 0  # the node that its next attempt shall not use
+    bound: int = 0  # the node that it was moved to and has not reached yet
+    started_ms: int = 0  # while it runs
+    well_ms: int = 0  # since when its health checks pass
 
 
 @dataclass(slots=True)
@@ -43,6 +46,10 @@ class LedgerGroup:
     shown: list[int] | None = None
     node: int = 0
 
+    def shows(self, index: int) -> int:
+        """The task index that people see."""
+        return index if self.shown is None else self.shown[index]
+
     @property
     def is_over(self) -> bool:
         return all(task.state in ENDS for task in self.tasks)
@@ -53,6 +60,13 @@ class LedgerGroup:
         if TaskState.FAILED in states:
             return "failed"
         return "cancelled" if TaskState.CANCELLED in states else "succeeded"
+
+
+def is_well(group: LedgerGroup, task: LedgerTask, now_ms: int) -> bool:
+    """It runs, and its checks have passed for long enough; without checks, it has run for long enough."""
+    since_ms = task.well_ms if group.spec.task.health else task.started_ms
+    is_up = task.state is TaskState.RUNNING and since_ms > 0
+    return is_up and since_ms + int(group.spec.update.healthy_for_s * 1000) <= now_ms
 
 
 @dataclass(slots=True)
@@ -73,6 +87,10 @@ class LedgerJob:
     stop_cause: str = ""  # user, edge, replaced or doomed
     is_held: bool = False
     is_doomed: bool = False
+    down: set[tuple[str, int]] = field(default_factory=set)  # instances that were taken down: group, index
+    dropped: dict[int, LedgerGroup] = field(default_factory=dict)  # pieces that have left it
+    is_partly: bool = False  # the last update was for one node only
+    has_stalled: bool = False  # an update went wrong, and was left where it is
 
     @property
     def start_ms(self) -> int:
@@ -102,6 +120,9 @@ class LedgerNode:
     def has_shrunk(self) -> bool:
         """It came back with less than it once had, so earlier reservations may be more than it has now."""
         return any(self.capacity.get(resource, 0) < amount for resource, amount in self.largest.items())
+
+    def free(self, resource: str, used: int) -> int:
+        return self.capacity.get(resource, 0) - used
 
     def label(self, name: str) -> str:
         return {**self.labels, **self.set_labels}.get(name, "")

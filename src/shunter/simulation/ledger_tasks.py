@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from shunter.engine import changes as c
-from shunter.model.jobs import Restart
+from shunter.model.jobs import SERVICE, Restart
 from shunter.model.lifecycles import TASK, NodeState, TaskEvent, TaskState
 from shunter.simulation import waits
-from shunter.simulation.ledger_records import LIVE, LedgerTask, Placed, require
+from shunter.simulation.ledger_records import LIVE, LedgerTask, Placed, is_well, require
 
 if TYPE_CHECKING:
     from shunter.simulation.ledger import Ledger
@@ -29,14 +29,16 @@ def placed(ledger: Ledger, change: c.TasksPlaced) -> None:
         require(change.attempt > task.attempt, f"{where}: attempt {change.attempt} after {task.attempt}")
         is_elsewhere = task.avoids != change.node or not waits.has_another_node(ledger, group, change.node)
         require(is_elsewhere, f"{where} was placed on {node.name} again, and asked for another node")
-        task.attempt, task.node, task.avoids = change.attempt, change.node, 0
+        require(task.bound in (0, change.node), f"{where} was placed on {node.name}, and was to go elsewhere")
+        task.attempt, task.node, task.avoids, task.bound = change.attempt, change.node, 0, 0
     ledger.placed_now.append(
         Placed(change.job, change.group, change.first, change.last, change.attempt, change.node)
     )  # fmt: skip
 
 
 def started(ledger: Ledger, change: c.TaskStarted) -> None:
-    move(ledger, change.job, change.group, change.index, TaskEvent.STARTED)
+    task = move(ledger, change.job, change.group, change.index, TaskEvent.STARTED)
+    task.started_ms = change.started_ms
     ledger.note_start(change.job)
 
 
@@ -75,12 +77,35 @@ def lost(ledger: Ledger, change: c.TasksLost) -> None:
 
 def moved(ledger: Ledger, change: c.TasksMoved) -> None:
     event = TaskEvent(change.event)
+    if event is TaskEvent.CANCEL_ASKED:
+        _note_well_ended(ledger, change)
     for index in range(change.first, change.last + 1):
         move(ledger, change.job, change.group, index, event)
     if event is TaskEvent.UNBLOCKED:
         job = ledger.unfinished[change.job]
         reason = waits.why_not(ledger, job, job.groups[change.group], is_queueing=True)
         require(not reason, f"tasks of job {job.id} were queued although {reason}")
+
+
+def _note_well_ended(ledger: Ledger, change: c.TasksMoved) -> None:
+    job = ledger.unfinished[change.job]
+    group = job.groups[change.group]
+    if job.type == SERVICE:
+        ledger.well_ended_now += [
+            (job.id, group.spec.name, group.shows(index))
+            for index in range(change.first, change.last + 1)
+            if is_well(group, group.tasks[index], ledger.now_ms)
+        ]
+
+
+def health(ledger: Ledger, change: c.TaskHealth) -> None:
+    task = ledger.unfinished[change.job].groups[change.group].tasks[change.index]
+    require(task.state is TaskState.RUNNING, f"task {change.job}/{change.index} is {task.state.word} and has health")
+    task.well_ms = change.at_ms if change.is_healthy else 0
+
+
+def bound(ledger: Ledger, change: c.TaskBound) -> None:
+    ledger.unfinished[change.job].groups[change.group].tasks[change.index].bound = change.node
 
 
 def move(ledger: Ledger, job: int, group: int, index: int, event: TaskEvent) -> LedgerTask:
@@ -102,7 +127,7 @@ def move(ledger: Ledger, job: int, group: int, index: int, event: TaskEvent) -> 
         task.succeeded_as = task.attempt
         require(task.successes == 1, f"{where} succeeded {task.successes} times")
     if before in LIVE and task.state not in LIVE:
-        task.node, task.is_coming_back = 0, False
+        task.node, task.is_coming_back, task.started_ms, task.well_ms = 0, False, 0, 0
         ledger.ended += 1
     return task
 
@@ -118,4 +143,6 @@ APPLIERS: dict[type, Callable[[Any, Any], None]] = {
     c.TaskEnded: ended,
     c.TasksLost: lost,
     c.TasksMoved: moved,
+    c.TaskHealth: health,
+    c.TaskBound: bound,
 }

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from shunter.model.messages import Ended, Lost, Started
+from shunter.model.messages import Ended, Health, Lost, Started
 from shunter.simulation.outbox import Outbox
 from shunter.simulation.outcomes import Outcome
 
@@ -62,8 +62,10 @@ class Wave:
     started_ms: int
     ends_at: float
     exits: list[int]
+    outcome: Outcome
     how: str = ""
     live: bool = True
+    is_healthy: bool = False  # its health checks have passed
 
     @property
     def count(self) -> int:
@@ -209,9 +211,11 @@ class Machine:
     # ---- what befalls it ----
 
     def finish(self, wave: Wave, now: float) -> None:
-        """The time of a wave has come."""
+        """The time of a wave has come: it ends, or before that its health checks have passed."""
         if self.frozen is not None:
             self.frozen.append(wave)
+        elif wave.live and now < wave.ends_at:
+            self._tell_health(wave, now)
         elif wave.live:
             self._end(wave)
             self._tell_ended(wave, int(now * 1000))
@@ -247,23 +251,32 @@ class Machine:
         outcome = run.outcome
         duration_s = outcome.draw_duration_s(self._chance)
         exits = outcome.draw_exits(last - first + 1, self._chance)
-        wave = Wave(lanes, run.job, run.group, first, last, run.attempt, int(now * 1000), now + duration_s, exits)
+        wave = Wave(
+            lanes, run.job, run.group, first, last, run.attempt, int(now * 1000), now + duration_s, exits, outcome
+        )
         if duration_s <= 0:  # as many as there are, one after another, in no time
             self._start_and_end(wave)
             return
         if 0 < outcome.timeout_s < duration_s:
             wave.how, wave.exits, wave.ends_at = "timeout", [EXIT_KILL] * wave.count, now + outcome.timeout_s
+        if 0 < outcome.sick_after_s < wave.ends_at - now:
+            wave.how, wave.exits, wave.ends_at = "unhealthy", [EXIT_TERM] * wave.count, now + outcome.sick_after_s
         lanes.busy += wave.count
         self.running[wave] = None
         if self.observer is not None:
             self.observer.began(wave)
         if duration_s > STARTED_AFTER_S:
             self.outbox.started += [
-                Started(run.job, run.group, run.attempt, index, wave.started_ms, run.job, index)
+                Started(
+                    run.job, run.group, run.attempt, index, wave.started_ms, run.job, index,
+                    outcome.ports_of(run.job, index),
+                )
                 for index in range(first, last + 1)
-            ]
+            ]  # fmt: skip
             self._news()
         self._ends.at(wave.ends_at, self, wave)
+        if outcome.well_after_s is not None:
+            self._ends.at(now + outcome.well_after_s, self, wave)
 
     def _start_and_end(self, wave: Wave) -> None:
         wave.live = False
@@ -301,6 +314,19 @@ class Machine:
             )
         self._news()
 
+    def _tell_health(self, wave: Wave, now: float) -> None:
+        wave.is_healthy = True
+        self.outbox.health += self.health_of(wave, int(now * 1000))
+        self._news()
+
+    def health_of(self, wave: Wave, at_ms: int) -> list[Health]:
+        """What its checks say of each of its tasks."""
+        return [
+            Health(wave.job, wave.group, wave.attempt, index, True, at_ms)
+            for index in range(wave.first, wave.last + 1)
+            if wave.is_healthy
+        ]
+
     def _draw_kill_s(self) -> float:
         return self._chance.uniform(0, STUCK_MAX_S) if self._chance.random() < STUCK_RATE else KILL_TAKES_S
 
@@ -322,13 +348,17 @@ class Machine:
                 wave.started_ms,
                 wave.ends_at,
                 exits,
+                wave.outcome,
                 wave.how,
+                is_healthy=wave.is_healthy,
             )
             if low == first:
                 part.ends_at, part.how = ends_at, "stopped"
                 part.exits = [EXIT_TERM if heeds else EXIT_KILL] * part.count
             self.running[part] = None
             self._ends.at(part.ends_at, self, part)
+            if part.outcome.well_after_s is not None and not part.is_healthy:
+                self._ends.at(part.started_ms / 1000 + part.outcome.well_after_s, self, part)
 
     def _overlapping(self, job: int, group: int, first: int, last: int) -> list[Wave]:
         """What runs of these tasks, whatever its attempt."""

@@ -110,12 +110,16 @@ class SimulatedNode:
         waiting = self.machine.waiting()
         held = [Held(run.job, run.group, run.attempt, run.first, run.last, False) for run in waiting]
         held += [
-            Held(wave.job, wave.group, wave.attempt, index, index, True, wave.started_ms, wave.job, index)
+            Held(
+                wave.job, wave.group, wave.attempt, index, index, True, wave.started_ms, wave.job, index,
+                wave.outcome.ports_of(wave.job, index),
+            )
             for wave in self.machine.running
             for index in range(wave.first, wave.last + 1)
-        ]
+        ]  # fmt: skip
+        health = [each for wave in self.machine.running for each in self.machine.health_of(wave, wave.started_ms)]
         seq, ended, lost = self.machine.outbox.take_results()
-        return Inventory(seq, held, ended, lost)
+        return Inventory(seq, held, ended, lost, health)
 
     def machine_stats(self, now: float) -> MachineStats:
         running = self.machine.running_count()

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from shunter.model.messages import Ended, Lost, Report, Returned, Started
+from shunter.model.messages import Ended, Health, Lost, Report, Returned, Started
 
 
 class Outbox:
-    __slots__ = ("ended", "lost", "returned", "seq", "started", "unacknowledged")
+    __slots__ = ("ended", "health", "lost", "returned", "seq", "started", "unacknowledged")
 
     def __init__(self) -> None:
         self.seq = 0
@@ -21,11 +21,12 @@ class Outbox:
         self.started: list[Started] = []
         self.returned: list[Returned] = []
         self.lost: list[Lost] = []
+        self.health: list[Health] = []
 
     def take_report(self) -> Report:
         """Everything new since the last report. Results stay until they are acknowledged."""
         self.seq += 1
-        report = Report(self.seq, self.ended, self.started, self.returned, self.lost)
+        report = Report(self.seq, self.ended, self.started, self.returned, self.lost, self.health)
         if self.ended or self.lost:
             self.unacknowledged.append((self.seq, self.ended, self.lost))
         self._clear_unsent()
@@ -67,4 +68,4 @@ class Outbox:
                     yield loss.first, loss.last
 
     def _clear_unsent(self) -> None:
-        self.ended, self.started, self.returned, self.lost = [], [], [], []
+        self.ended, self.started, self.returned, self.lost, self.health = [], [], [], [], []

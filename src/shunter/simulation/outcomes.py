@@ -1,7 +1,8 @@
 """How long a simulated task runs and how it ends, read from its command and environment. Asked by `simulation.node`.
 
 `sleep N` takes N seconds; SHUNTER_SIM_DURATION, SHUNTER_SIM_EXIT and SHUNTER_SIM_FAIL_RATE say it outright; `false`
-exits with 1. Anything else takes a lognormal time around one second.
+exits with 1. What serves ports or has health checks runs until it is stopped; its checks pass at once, unless
+SHUNTER_SIM_HEALTH is bad. Anything else takes a lognormal time around one second.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import random
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from shunter.model.jobs import TaskSpec
+from shunter.model.jobs import Port, TaskSpec
 from shunter.model.resources import parse_duration_s
 
 DURATION_MEDIAN_S = 1.0
 DURATION_SIGMA = 0.5
 OUTCOMES_KEPT_MAX = 10_000
+FOREVER_S = 1e9
+PORTS_FROM, PORTS = 20_000, 10_000  # host ports that a simulated node chooses
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,16 @@ class Outcome:
     exit_code: int
     fail_rate: float
     timeout_s: float
+    well_after_s: float | None = None  # until its health checks have passed; None: it has none, or they never do
+    sick_after_s: float = 0.0  # until its health checks have failed too often; 0 means never
+    ports: tuple[Port, ...] = ()
+
+    def ports_of(self, job: int, index: int) -> dict[str, int]:
+        """The host ports of one task: those it asks for, or some."""
+        return {
+            port.name: port.host_port or PORTS_FROM + (job * 101 + index * 7 + place) % PORTS
+            for place, port in enumerate(self.ports)
+        }
 
     def draw_duration_s(self, chance: random.Random) -> float:
         if self.duration_s is not None:
@@ -57,21 +70,35 @@ class Outcomes:
 
 
 def read_outcome(spec: TaskSpec) -> Outcome:
-    program = PurePath(spec.command[0]).name if spec.command else ""
+    command = spec.command or (spec.container.args if spec.container is not None else ())
+    program = PurePath(command[0]).name if command else ""
     duration_s = _number(spec.env.get("SHUNTER_SIM_DURATION"))
-    if duration_s is None and program == "sleep" and len(spec.command) == 2:
-        duration_s = _number(spec.command[1])
+    if duration_s is None and program == "sleep" and len(command) == 2:
+        duration_s = _number(command[1])
+    if duration_s is None and (spec.health or spec.ports):
+        duration_s = FOREVER_S
     exit_code = _number(spec.env.get("SHUNTER_SIM_EXIT"))
     if exit_code is None:
         exit_code = 1 if program == "false" else 0
     fail_rate = _number(spec.env.get("SHUNTER_SIM_FAIL_RATE")) or 0.0
-    return Outcome(duration_s, int(exit_code), min(fail_rate, 1.0), spec.run_timeout_s)
+    return Outcome(duration_s, int(exit_code), min(fail_rate, 1.0), spec.run_timeout_s, *_health(spec), spec.ports)
+
+
+def _health(spec: TaskSpec) -> tuple[float | None, float]:
+    """When its checks pass, and when they have failed too often."""
+    if not spec.health:
+        return None, 0.0
+    if spec.env.get("SHUNTER_SIM_HEALTH") == "bad":
+        return None, min(check.start_grace_s + check.interval_s * check.failures for check in spec.health)
+    return max(check.interval_s for check in spec.health), 0.0
 
 
 def _number(text: str | None) -> float | None:
     """Durations and plain numbers alike; None for what is neither, as a real shell would not know it either."""
     if text is None:
         return None
+    if text in ("infinity", "inf"):
+        return FOREVER_S
     try:
         return parse_duration_s(float(text)) if text.replace(".", "", 1).isdigit() else parse_duration_s(text)
     except ValueError:

@@ -56,6 +56,7 @@ def can_fail(spec: GroupSpec) -> bool:
     return bool(
         "SHUNTER_SIM_EXIT" in spec.task.env
         or "SHUNTER_SIM_FAIL_RATE" in spec.task.env
+        or spec.task.env.get("SHUNTER_SIM_HEALTH") == "bad"
         or spec.task.run_timeout_s
         or spec.queue_timeout_s
     )
@@ -79,7 +80,7 @@ def _draw_settings(chance: random.Random) -> EngineSettings:
         depth_max=chance.choice((1, 4, 1_024)),
         snapshot_rounds=chance.choice((5, 40, 20_000)),
         housekeeping_s=20.0,
-        quarantine_jobs=0,  # failures are drawn without regard to nodes, and nobody is there to release one
+        quarantine_jobs=chance.choice((0, 3)),
         keys_max=chance.choice((2, 100_000)),
         retention=chance.choice((short, Retention())),
     )

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, TypeVar
 from shunter.engine.engine import Engine
 from shunter.engine.submits import Submitted
 from shunter.model.errors import Busy, NotFound, Rejected, Unavailable
+from shunter.model.jobs import LASTING
 from shunter.simulation.acts import Acts
 from shunter.simulation.job_draws import Submit
-from shunter.simulation.ledger_records import require
+from shunter.simulation.ledger_records import LedgerJob, require
 from shunter.simulation.scenario import never_ends
 
 if TYPE_CHECKING:
@@ -52,9 +53,13 @@ class Users:
         while not await self._label("node-0", "a"):
             await self._world.clock.sleep(1.0)  # it has not joined yet
         await self._acts.settle()
-        ledger = self._world.checkers.ledger
-        for job_id, job in list(ledger.unfinished.items()):
-            if any(never_ends(spec) for spec in job.specs):
+        await self._stop_all(lambda job: job.type not in LASTING and any(never_ends(spec) for spec in job.specs))
+        await self._acts.upkeep.check_rest()
+        await self._stop_all(lambda job: job.type in LASTING)
+
+    async def _stop_all(self, is_meant: Callable[[LedgerJob], bool]) -> None:
+        for job_id, job in list(self._world.checkers.ledger.unfinished.items()):
+            if is_meant(job):
                 await self._stop(job_id, None, now=False)
 
     async def _submit(self, submit: Submit) -> None:
@@ -77,8 +82,8 @@ class Users:
             require(before == ids, f"key {submit.key} was answered with jobs {before}, then with {ids}")
         for answer, spec in zip(answers, submit.specs, strict=True):
             job = self._world.checkers.ledger.jobs.get(answer.job_id)
-            if job is None:
-                continue  # a template
+            if job is None or job.type in LASTING:
+                continue  # a template, or a job that may have been updated since
             is_it = job.specs == spec.groups and job.namespace == spec.namespace and spec.name in ("", job.name)
             require(is_it, f"job {answer.job_id} is not the job that was submitted")
 
@@ -92,8 +97,11 @@ class Users:
         job_id = chance.choice(known)
         job = ledger.jobs[job_id]
         spec = chance.choice(job.specs)
-        task = None if chance.random() < 0.5 else (spec.name, chance.randrange(spec.count))
-        await self._stop(job_id, task, now=chance.random() < 0.3)
+        task = None if chance.random() < 0.5 else (spec.name, chance.randrange(max(spec.count, 1)))
+        try:
+            await self._stop(job_id, task, now=chance.random() < 0.3)
+        except Rejected as refusal:
+            self._world.trace.note("stop.refused", str(refusal)[:80])
 
     async def _stop(self, job_id: int, task: tuple[str, int] | None, now: bool) -> None:
         self.stopped.setdefault(job_id, set()).add(task)

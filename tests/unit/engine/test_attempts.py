@@ -387,3 +387,25 @@ def test_an_attempt_that_timed_out_has_failed_even_if_it_exited_with_0() -> None
         assert finished.state == "failed"
 
     play(scene)
+
+
+def test_an_order_is_sent_again_to_a_worker_that_comes_back_with_an_older_attempt() -> None:
+    """The order may have been lost with the connection over which it was sent."""
+
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        [job] = await stage.submit(spec())
+        [(_, first)] = stage.orders()
+        await stage.engine.node_event(node, NodeEvent.TIMED_OUT, "silent")
+        held = Held(first.job, 0, first.attempt, 0, 0, True, 1, 1, 0)
+        await stage.engine.inventory(node, Inventory(1, [held], []))
+        await stage.settle()
+        [(_, second)] = stage.orders()
+        assert second.attempt == 2
+        await stage.engine.inventory(node, Inventory(1, [held], []))
+        await stage.settle()
+        assert [order.attempt for _, order in stage.orders()] == [2]
+        assert stage.stops()[-1].attempt == 1
+        assert stage.counts(job.job_id) == {"assigned": 1}
+
+    play(scene)

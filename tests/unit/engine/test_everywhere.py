@@ -8,7 +8,7 @@ from shunter.model.jobs import JobSpec, Restart, Update
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import Hello, Inventory, Welcome
 from tests.unit.engine.players import Players
-from tests.unit.engine.stage import Stage, play
+from tests.unit.engine.stage import Stage, play, spec
 from tests.unit.engine.test_services import service
 
 
@@ -227,5 +227,21 @@ def test_five_thousand_nodes_get_one_each_and_a_change_of_one_looks_at_one() -> 
         assert stage.engine.state.version == version + 1
         live = stage.engine.state.jobs[job.job_id]
         assert live.group(4_999) is live.groups[4_999]
+
+    play(scene)
+
+
+def test_a_node_that_another_job_has_for_itself_gets_its_task_when_it_is_free() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1")
+        await stage.submit(spec("alone", exclusive=True))
+        [(_, order)] = stage.orders()
+        [job] = await stage.submit(system())
+        players = Players(stage)
+        await players.act(1)
+        assert stage.counts(job.job_id) == {"queued": 1}
+        await stage.end(node, order)
+        await players.act(1)
+        assert stage.counts(job.job_id) == {"running": 1}
 
     play(scene)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.engine.queueing import QueuePatch
 from shunter.model.errors import Conflict
-from shunter.model.jobs import Update
+from shunter.model.jobs import JobOptions, Update
 from shunter.model.lifecycles import NodeEvent
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.stage import Stage, play, spec
@@ -148,5 +149,40 @@ def test_what_cannot_run_there_at_all_is_refused_with_the_reason() -> None:
         await players.act()
         with pytest.raises(Conflict, match="takes no work \\(cordon: mended\\)"):
             await stage.engine.move(small.job_id, ("main", 0), "n2", "ada")
+
+    play(scene)
+
+
+def test_a_task_that_was_moved_waits_for_its_release_and_for_its_queue() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=4)
+        [job] = await stage.submit(spec("held", options=JobOptions(held=True, queue="slow")))
+        await stage.engine.move(job.job_id, ("main", 0), "n1", "ada")
+        await stage.settle(1.0)
+        assert not stage.orders()
+        await stage.engine.patch_queue("slow", QueuePatch(is_paused=True))
+        await stage.engine.hold(job.job_id, False)
+        await stage.settle(1.0)
+        assert not stage.orders()
+        await stage.engine.patch_queue("slow", QueuePatch(is_paused=False))
+        await stage.settle(1.0)
+        assert [order.job for _, order in stage.orders()] == [job.job_id]
+
+    play(scene)
+
+
+def test_a_task_that_was_moved_waits_until_it_shares_no_host_with_its_like() -> None:
+    async def scene(stage: Stage) -> None:
+        nodes = [await stage.join("n1", cpu=4), await stage.join("n2", cpu=4)]
+        [job] = await stage.submit(spec("apart", 2, distinct="host"))
+        (first, order), (second, other) = stage.orders()
+        assert {first, second} == set(nodes)
+        await stage.engine.move(job.job_id, ("main", other.first), f"n{first}", "ada")
+        await stage.end(second, other, exit_code=143, how="stopped")
+        await stage.settle(1.0)
+        assert not stage.orders()
+        await stage.end(first, order)
+        await stage.settle(1.0)
+        assert [node for node, _ in stage.orders()] == [first]
 
     play(scene)

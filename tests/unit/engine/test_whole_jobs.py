@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.engine.recovery import fingerprint
 from shunter.model.errors import Conflict
 from shunter.model.jobs import JobOptions, Restart
 from shunter.simulation.loop import VirtualClock
@@ -195,5 +196,22 @@ def test_a_failure_in_the_last_task_needs_no_limit_to_end_the_job() -> None:
         await stage.end(node, order, 7)
         state, summary = await ended(stage, "one")
         assert state == "failed" and b"exit code 7" in summary
+
+    play(scene)
+
+
+def test_a_hold_after_a_back_off_is_over_is_remembered_alike_by_whoever_takes_over() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=1)
+        [job] = await stage.submit(spec("again", restart=Restart("on-failure", delay_s=0.5)))
+        [(_, order)] = stage.orders()
+        await stage.end(node, order, exit_code=1)
+        await stage.submit(spec("other"))  # takes the room meanwhile
+        await stage.settle(2.0)
+        await stage.engine.hold(job.job_id, True)
+        assert await stage.replayed() == fingerprint(stage.engine.state)
+        await stage.engine.hold(job.job_id, False)
+        await stage.settle(1.0)
+        assert stage.counts(job.job_id) == {"queued": 1}
 
     play(scene)

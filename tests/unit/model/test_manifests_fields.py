@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from shunter.model.errors import Invalid
 from shunter.model.jobs import (
     Affinity,
     After,
@@ -189,12 +188,6 @@ def test_a_time_is_one_of_the_clock_with_its_zone(text: str, at_ms: int) -> None
 )
 def test_half_a_time_is_refused(text: str) -> None:
     assert fields(manifest(start_at=text)) == ["spec.start_at"]
-
-
-def test_what_is_neither_a_time_nor_a_duration_is_told_how_both_are_written() -> None:
-    with pytest.raises(Invalid, match="2030-01-31T08:00:00Z, or like 90m"):
-        job(start_at="tomorrow")
-    assert job(start_at=" 90m").options.start_in_s == 5400.0
 
 
 def test_schedules_and_parameters_make_a_template() -> None:

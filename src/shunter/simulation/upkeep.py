@@ -1,0 +1,135 @@
+"""What users do to services and nodes: they scale, update, roll back, restart, move, drain, cordon and release. Driven
+by `simulation.acts`, which has the other kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from shunter.engine.engine import Engine
+from shunter.model.errors import Rejected
+from shunter.model.jobs import LASTING, SERVICE
+from shunter.simulation.job_draws import draw_lasting
+from shunter.simulation.lasting_rules import unsettled
+from shunter.simulation.ledger_records import LedgerJob, require
+
+if TYPE_CHECKING:
+    from shunter.simulation.users import Users
+    from shunter.simulation.world import World
+
+COME_TO_REST_S = 60.0  # within which services are as they shall be once nothing else happens
+
+
+class Upkeep:
+    def __init__(self, users: Users, world: World) -> None:
+        self._users = users
+        self._world = world
+        self._chance = world.chance
+        self._ledger = world.checkers.ledger
+
+    async def release_nodes(self) -> None:
+        """Let every node take work again."""
+        for node in list(self._ledger.nodes.values()):
+            for call in (_undrain, _uncordon, _release):
+                try:
+                    await self._users.ask(partial(call, name=node.name))
+                except Rejected:  # there was nothing to undo
+                    pass
+
+    async def check_rest(self) -> None:
+        """Services and system jobs come to what was asked for, by themselves."""
+        until_s = self._world.clock.now() + COME_TO_REST_S
+        while (lacks := unsettled(self._ledger)) and self._world.clock.now() < until_s:
+            await self._world.clock.sleep(1.0)
+        require(not lacks, f"lasting jobs have not come to rest: {lacks[:3]}")
+
+    # ---- the kinds ----
+
+    async def scale(self) -> None:
+        job = self._some_lasting()
+        if job is not None:
+            count = self._chance.randint(0, 4)
+            await self._users.ask(lambda engine: engine.scale(job.id, {"main": count}, "ada"))
+
+    async def update(self) -> None:
+        """To something else, which may be bad; or what is submitted becomes an update by its name."""
+        job = self._some_lasting()
+        spec = draw_lasting(self._chance)
+        if job is not None and job.type == spec.type:
+            node = self._chance.choice([None, None, None, *self._node_names()])
+            await self._users.ask(lambda engine: engine.update(job.id, spec, "ada", node))
+
+    async def roll_back(self) -> None:
+        job = self._some_lasting()
+        if job is not None:
+            await self._users.ask(lambda engine: engine.roll_back(job.id, "ada"))
+
+    async def restart(self) -> None:
+        job = self._some_lasting()
+        if job is not None:
+            task = self._chance.choice((None, ("main", self._chance.randrange(3))))
+            await self._users.ask(lambda engine: engine.restart(job.id, task, "ada"))
+
+    async def move(self) -> None:
+        jobs, names = list(self._ledger.unfinished.values()), self._node_names()
+        if jobs and names:
+            job, node = self._chance.choice(jobs), self._chance.choice(names)
+            spec = self._chance.choice(job.specs)
+            task = (spec.name, self._chance.randrange(max(spec.count, 1)))
+            await self._users.ask(lambda engine: engine.move(job.id, task, node, "ada"))
+
+    async def drain(self) -> None:
+        name, deadline_s = self._some_node(), self._chance.choice((None, 0.5, 5.0))
+        if name is not None:
+            await self._users.ask(lambda engine: engine.drain_node(name, deadline_s, "ada"))
+            await self._world.clock.sleep(self._chance.uniform(0.5, 20.0))
+            await self._users.ask(partial(_undrain, name=name))
+
+    async def cordon(self) -> None:
+        name = self._some_node()
+        if name is not None:
+            await self._users.ask(lambda engine: engine.cordon_node(name, "looked at"))
+            await self._world.clock.sleep(self._chance.uniform(0.5, 10.0))
+            await self._users.ask(partial(_uncordon, name=name))
+
+    async def attribute(self) -> None:
+        name, value = self._some_node(), self._chance.choice(("1", "2", None))
+        if name is not None:
+            await self._users.ask(lambda engine: engine.attribute_node(name, {"firmware": value}))
+
+    def _some_lasting(self) -> LedgerJob | None:
+        jobs = [job for job in self._ledger.unfinished.values() if job.type in LASTING]
+        services = [job for job in jobs if job.type == SERVICE]
+        return self._chance.choice(services or jobs) if jobs else None
+
+    def _some_node(self) -> str | None:
+        names = self._node_names()
+        return self._chance.choice(names) if names else None
+
+    def _node_names(self) -> list[str]:
+        return [node.name for node in self._ledger.nodes.values()]
+
+
+def _undrain(engine: Engine, name: str) -> Awaitable[None]:
+    return engine.undrain_node(name)
+
+
+def _uncordon(engine: Engine, name: str) -> Awaitable[None]:
+    return engine.release_node(name, "cordon")
+
+
+def _release(engine: Engine, name: str) -> Awaitable[None]:
+    return engine.release_node(name, "quarantine")
+
+
+KINDS: dict[str, Callable[[Upkeep], Coroutine[Any, Any, None]]] = {
+    "scale": Upkeep.scale,
+    "update": Upkeep.update,
+    "roll_back": Upkeep.roll_back,
+    "restart": Upkeep.restart,
+    "move": Upkeep.move,
+    "drain": Upkeep.drain,
+    "cordon": Upkeep.cordon,
+    "attribute": Upkeep.attribute,
+}
