@@ -95,7 +95,10 @@ class NodeColumns:
         self.touch(node)
 
     def reserve(self, node: int, amounts: IntArray) -> None:
-        self.view.reserved[node, : amounts.size] += amounts  # columns are only ever added at the end
+        row = self.view.reserved[node]
+        if amounts.size < row.size:  # columns are only ever added at the end
+            row = row[: amounts.size]
+        row += amounts
         self.touch(node)
 
     def refresh_eligible(self, node: NodeRecord) -> None:

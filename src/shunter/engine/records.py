@@ -74,8 +74,9 @@ class Group:
     @property
     def ref(self) -> str:
         """Its job in words; with the group where there are several, and where its indexes begin if not at 0."""
-        ref = self.job.ref
-        if len(self.job.blueprint.groups) > 1:
+        job = self.job
+        ref = job.ref_seen or job.ref
+        if len(job.blueprint.groups) > 1:
             ref += f"#{self.spec.name}"
         return ref if self.shown is None else f"{ref}+{self.shown[0]}"
 
@@ -118,10 +119,14 @@ class Job:
     version: int = 1  # of its spec; an update of a lasting job raises it
     next_group: int = 0
     is_held: bool = False
+    ref_seen: str | None = None
 
     @property
     def ref(self) -> str:
-        return f"{self.namespace}/{self.name}@{self.run}"
+        """Kept once it was asked for: a job that only waits needs none."""
+        if self.ref_seen is None:
+            self.ref_seen = f"{self.namespace}/{self.name}@{self.run}"
+        return self.ref_seen
 
     @property
     def deadline_ms(self) -> int:

@@ -80,6 +80,7 @@ class Round:
     recalls: dict[int, list[int]] = field(default_factory=dict)
     acks: dict[int, int] = field(default_factory=dict)
     is_partial: bool = False  # the policy has more to decide
+    has_payloads: bool = False  # among the specs of its orders
     place_again_ms: int | None = None  # when the policy wants to decide again, even if nothing changes
     has_backlog: bool = False  # somewhere more tasks than lanes are outstanding
 
@@ -108,26 +109,26 @@ class Round:
 
     def order(self, group: Group, first: int, last: int, attempt: int, node: int) -> None:
         """Say to the node's worker, once committed, that it shall run these tasks."""
-        job, lanes = group.job, group.task_class.lanes[node]
-        spec, spec_key = group.spec, group.spec_key
+        job, record, spec, spec_key = group.job, group.task_class, group.spec, group.spec_key
         self.specs.setdefault(node, {})[spec_key] = spec.task
-        self.orders.setdefault(node, []).append(
-            Order(
-                job.id,
-                group.number,
-                first,
-                last,
-                attempt,
-                spec_key,
-                group.task_class.id,
-                lanes.width,
-                job.namespace,
-                job.name,
-                spec.name,
-                spec.total or spec.count or group.count,
-                *_differences(group, first, last),
-            )
+        self.has_payloads |= bool(spec.task.payload)
+        order = Order(
+            job.id,
+            group.number,
+            first,
+            last,
+            attempt,
+            spec_key,
+            record.id,
+            record.lanes[node].width,
+            job.namespace,
+            job.name,
+            spec.name,
+            spec.total or spec.count or group.count,
         )
+        if group.shown is not None or spec.array or spec.entries:
+            order.shown, order.entries = _differences(group, first, last)
+        self.orders.setdefault(node, []).append(order)
 
     def stop(self, group: Group, first: int, last: int, node: int, grace_s: float, signal: int = 0) -> None:
         """End these attempts, which all run on the node; a later attempt is not meant."""
@@ -141,8 +142,12 @@ class Round:
         for node, ranges in self.stops.items():
             yield node, Stop(self.epoch, ranges)
         for node, orders in self.orders.items():
-            for part in _cut(orders, self.specs[node]):
-                yield node, Orders(self.epoch, part, {order.spec: self.specs[node][order.spec] for order in part})
+            specs = self.specs[node]
+            if not self.has_payloads:
+                yield node, Orders(self.epoch, orders, specs)
+                continue
+            for part in _cut(orders, specs):
+                yield node, Orders(self.epoch, part, {order.spec: specs[order.spec] for order in part})
         for node, reservations in self.recalls.items():
             yield node, Recall(self.epoch, reservations)
         for node, seq in self.acks.items():
@@ -181,8 +186,6 @@ _STIRRED_BY: dict[type, Callable[[Round, Any], None]] = {
 def _differences(group: Group, first: int, last: int) -> tuple[list[int], list[str]]:
     """What tells tasks of a run apart beside their index: the index that they are told, and their entries."""
     spec = group.spec
-    if group.shown is None and not spec.array and not spec.entries:
-        return [], []
     shown = list(group.shown[first : last + 1]) if group.shown is not None else list(range(first, last + 1))
     entries = [spec.entries[index] for index in shown] if spec.entries else []
     return array_values(spec.array, shown) if spec.array else shown, entries

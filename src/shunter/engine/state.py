@@ -500,7 +500,7 @@ class State:
         lanes.width = change.width
         record.width += added
         record.touch()
-        amounts = record.vector * added
+        amounts = record.vector if added == 1 else record.vector * added
         self.nodes.reserve(change.node, amounts)
         record.holder.add(amounts)
         self.queue_widths[record.key.queue] += added

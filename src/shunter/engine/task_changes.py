@@ -45,9 +45,13 @@ def tasks_placed(state: State, change: c.TasksPlaced) -> None:
     lanes = group.task_class.lanes[change.node]
     count = change.last - change.first + 1
     _move(state, group, change.first, change.last, TaskEvent.PLACED)
-    rows = slice(group.base + change.first, group.base + change.last + 1)
-    state.table.attempt[rows] = change.attempt
-    state.table.node[rows] = change.node
+    if count == 1:
+        row = group.base + change.first
+        state.table.attempt[row], state.table.node[row] = change.attempt, change.node
+    else:
+        rows = slice(group.base + change.first, group.base + change.last + 1)
+        state.table.attempt[rows] = change.attempt
+        state.table.node[rows] = change.node
     if group.avoiding:
         for index in range(change.first, change.last + 1):
             group.avoiding.pop(index, None)
@@ -75,12 +79,17 @@ def tasks_finished(state: State, change: c.TasksFinished) -> None:
     started = c.unpack_times(change.started)
     _leave_node(state, group, change.first, change.last)
     _move(state, group, change.first, change.last, TaskEvent.FINISHED)
-    rows = slice(group.base + change.first, group.base + change.last + 1)
     table = state.table
-    table.exit_code[rows] = 0
-    table.started_ms[rows] = started
-    table.ended_ms[rows] = c.unpack_times(change.ended)
-    table.log[rows] = range(change.log, change.log + len(started))
+    if change.first == change.last:  # single cells cost a fraction of slices, and most ranges are short
+        row = group.base + change.first
+        table.exit_code[row], table.log[row] = 0, change.log
+        table.started_ms[row], table.ended_ms[row] = started[0], change.ended[0]
+    else:
+        rows = slice(group.base + change.first, group.base + change.last + 1)
+        table.exit_code[rows] = 0
+        table.started_ms[rows] = started
+        table.ended_ms[rows] = c.unpack_times(change.ended)
+        table.log[rows] = range(change.log, change.log + len(started))
     _note_start(state, group.job, started[0])
 
 
@@ -193,8 +202,11 @@ APPLIERS: dict[type, Callable[[Any, Any], None]] = {
 def _move(state: State, group: Group, first: int, last: int, event: TaskEvent, not_before_ms: int = 0) -> None:
     """Move a run by the table, and keep counts and queues true. Mostly all of it is in one state."""
     rows = slice(group.base + first, group.base + last + 1)
-    olds = state.table.state[rows].tobytes()
-    tally = {olds[0]: len(olds)} if olds.count(olds[0]) == len(olds) else Counter(olds)
+    if first == last:
+        tally: dict[int, int] = {state.table.state.item(group.base + first): 1}
+    else:
+        olds = state.table.state[rows].tobytes()
+        tally = {olds[0]: len(olds)} if olds.count(olds[0]) == len(olds) else Counter(olds)
     for old, count in tally.items():
         new = NEXT[event][old]
         if new == _NO_MOVE:
@@ -204,7 +216,10 @@ def _move(state: State, group: Group, first: int, last: int, event: TaskEvent, n
         group.counts[new] += count
         state.task_counts[old] -= count
         state.task_counts[new] += count
-    state.table.state[rows] = new if len(tally) == 1 else NEXT_COLUMNS[event][state.table.state[rows]]
+    if first == last:
+        state.table.state[group.base + first] = new
+    else:
+        state.table.state[rows] = new if len(tally) == 1 else NEXT_COLUMNS[event][state.table.state[rows]]
     if _QUEUED in tally:
         unqueue(group, first, last)
     if new == _QUEUED:
@@ -223,19 +238,18 @@ def _requeue(state: State, group: Group, first: int, last: int, not_before_ms: i
 
 def _leave_node(state: State, group: Group, first: int, last: int) -> None:
     """The run's attempts are over on their node; all of them are on the same one."""
-    node = int(state.table.node[group.base + first])
+    node = state.table.node.item(group.base + first)
     count = last - first + 1
     lanes = group.task_class.lanes.get(node)
     if lanes is not None:
         lanes.outstanding -= count
     state.nodes.tasks[node] -= count
     state.nodes.touch(node)
-    for facts in (group.ports, group.health):
-        if facts:
-            for index in range(first, last + 1):
+    if group.ports or group.health or group.coming_back:
+        for index in range(first, last + 1):
+            for facts in (group.ports or {}, group.health or {}):
                 facts.pop(index, None)
-    if group.coming_back:
-        group.coming_back -= set(range(first, last + 1))
+            (group.coming_back or set()).discard(index)
 
 
 def _note_start(state: State, job: Job, started_ms: int) -> None:
