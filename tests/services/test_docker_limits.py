@@ -24,6 +24,7 @@ async def test_a_container_over_its_memory_is_killed_and_says_so(tmp_path: Path,
 
 
 async def test_cpu_memory_and_processes_are_limited_by_the_kernel(tmp_path: Path, docker: TestDaemon) -> None:
+    """D-26: by a container."""
     async with docker_staged(tmp_path, docker) as stage:
         await stage.launch("/bin/sleep", "60", cpu_milli=250, memory_bytes=64 * 2**20, pids_max=20)
         limits = (await stage.inspect())["HostConfig"]

@@ -25,6 +25,7 @@ def limits_of(stage: Stage) -> str:
 
 
 async def test_a_task_that_passes_its_memory_limit_is_ended_and_its_keeper_is_not(tmp_path: Path) -> None:
+    """D-26: by control groups."""
     async with staged(tmp_path) as stage:
         if limits_of(stage) == "rlimits":
             pytest.skip("no control groups here")
@@ -40,6 +41,7 @@ async def test_a_task_that_passes_its_memory_limit_is_ended_and_its_keeper_is_no
 
 
 async def test_without_control_groups_memory_is_limited_by_rlimits_and_the_hello_says_so(tmp_path: Path) -> None:
+    """D-26: by rlimits."""
     async with staged(tmp_path, cgroups=False) as stage:
         assert limits_of(stage) == "rlimits"
         ended = await stage.run(sys.executable, "-c", f"import time; time.sleep(0.2)\n{EAT}", memory_bytes=64 * MI)
