@@ -22,7 +22,6 @@ from shunter.engine import (
     nodes,
     placing,
     quarantine,
-    queues,
     recovery,
     reports,
     services,
@@ -205,12 +204,14 @@ def place_held_jobs(patch: Patch) -> None:
         self.jobs[change.job].is_held = change.is_held
 
     patch.setattr(State, "_job_held", careless)
-    patch.setattr(State, "make_ready", _make_ready_held)
+    make_ready = State.make_ready
 
+    def regardless(self: State, group: Group, first: int, last: int) -> None:
+        is_held, group.job.is_held = group.job.is_held, False
+        make_ready(self, group, first, last)
+        group.job.is_held = is_held
 
-def _make_ready_held(state: State, group: Group, first: int, last: int) -> None:
-    attempts = state.table.attempt[group.base + first : group.base + last + 1]
-    queues.make_ready(group, first, last, attempts)
+    patch.setattr(State, "make_ready", regardless)
 
 
 def forget_to_queue_what_is_released(patch: Patch) -> None:
@@ -426,7 +427,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (place_more_than_fits, "has no room for|more is reserved than|are in use on"),
     (forget_to_queue_again, "times in a queue"),
     (forget_back_offs_in_recovery, "has not ended|waits for nothing|it is to fail"),
-    (keep_lanes_for_ever, "classes without jobs|reserved for nobody|has not ended"),
+    (keep_lanes_for_ever, "classes without jobs|reserved for nobody|has not ended|not come to rest"),
     (believe_any_attempt, "its command cannot|has tasks of jobs that have ended|has it"),
     (write_off_silent_nodes, "which is not down, has it"),
     (change_state_behind_the_changes, "is not what the committed rounds give"),
@@ -434,7 +435,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (drop_every_tenth_report, "was acknowledged before it was committed"),
     (call_a_lost_attempt_failed, "failed, and its command cannot"),
     (place_held_jobs, "although it is held"),
-    (forget_to_queue_what_is_released, "times in a queue|has not ended"),
+    (forget_to_queue_what_is_released, "times in a queue|has not ended|not come to rest"),
     (overlook_the_rules_of_queues, "is paused|running_max is"),
     (overlook_running_max, "running_max is"),
     (overlook_parallel_max, "parallel_max is"),
