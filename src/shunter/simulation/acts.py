@@ -55,6 +55,7 @@ class Acts:
             if job.is_held:
                 await self._hold(job, False)
         await self.upkeep.release_nodes()
+        self._world.spawn(self.upkeep.keep_releasing())
 
     async def _check_firings(self) -> None:
         """With a manager that leads, no firing is late."""

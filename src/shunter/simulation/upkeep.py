@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shunter.simulation.users import Users
     from shunter.simulation.world import World
 
+RELEASE_EVERY_S = 5.0
 COME_TO_REST_S = 60.0  # within which services are as they shall be once nothing else happens
 
 
@@ -36,6 +37,14 @@ class Upkeep:
                     await self._users.ask(partial(call, name=node.name))
                 except Rejected:  # there was nothing to undo
                     pass
+
+    async def keep_releasing(self) -> None:
+        """Tasks go on failing when all is quiet, and nodes go into quarantine for it: somebody lets them out again."""
+        while True:
+            for node in list(self._ledger.nodes.values()):
+                if node.switched_by:
+                    await self.release_nodes()
+            await self._world.clock.sleep(RELEASE_EVERY_S)
 
     async def check_rest(self) -> None:
         """Services and system jobs come to what was asked for, by themselves."""
