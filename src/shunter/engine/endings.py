@@ -54,8 +54,14 @@ def end_jobs(round: Round) -> None:
                 look_at_failures(round, job)
             if len(job.groups) > 1:
                 settle_groups(round, job)
-            if job.is_over():
+            if job.is_over() and not _awaits_restart(round, job):
                 _end(round, job)
+
+
+def _awaits_restart(round: Round, job: Job) -> bool:
+    """Whether instances of it were taken down by hand: they may be started again, until the job itself is stopped."""
+    lasting = round.state.lasting.jobs.get(job.id)
+    return lasting is not None and bool(lasting.down) and job.state is not JobState.STOPPING
 
 
 def _end(round: Round, job: Job) -> None:

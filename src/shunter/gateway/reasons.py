@@ -99,6 +99,10 @@ def say_state(
     if counts[TaskState.STOPPING]:
         return f"{job.name} is stopping: {counts[TaskState.STOPPING]} of {total} tasks have not ended yet."
     live = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING]
+    lasting = state.lasting.jobs.get(job.id)
+    if lasting is not None and lasting.down:
+        fix = f"`shunter restart {job.name}/INDEX` starts them again"
+        return f"{job.name} is running: {live} of {total} tasks are on nodes, {len(lasting.down)} taken down; {fix}."
     return f"{job.name} is running: {live} of {total} tasks are on nodes, none waits."
 
 

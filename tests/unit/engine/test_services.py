@@ -168,6 +168,27 @@ def test_stopping_one_instance_takes_it_down_until_it_is_restarted() -> None:
     play(scene)
 
 
+def test_a_service_of_which_every_instance_was_taken_down_waits_for_them_to_be_restarted() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=8)
+        players = Players(stage)
+        [job] = await stage.submit(service(1))
+        await players.act(3)
+        await stage.engine.stop_tasks(job.job_id, ("main", 0), False)
+        await players.act(5)
+        assert stage.counts(job.job_id) == {"cancelled": 1}
+        await stage.engine.restart(job.job_id, ("main", 0), "ada")
+        await players.act(5)
+        assert players.on(1) == [0]
+        await stage.engine.stop_tasks(job.job_id, ("main", 0), False)
+        await players.act(5)
+        await stage.engine.stop_tasks(job.job_id, None, False)
+        await players.act(1)
+        assert job.job_id not in stage.engine.state.jobs
+
+    play(scene)
+
+
 def test_a_stopped_service_ends_as_cancelled() -> None:
     async def scene(stage: Stage) -> None:
         await stage.join("n1", cpu=8)

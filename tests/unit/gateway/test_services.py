@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from shunter.engine.endings import Summary
 from shunter.engine.views import job_view
+from shunter.gateway.reasons import say_state
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play
 from tests.unit.engine.test_services import service
@@ -66,5 +67,19 @@ def test_groups_of_a_service_are_counted_by_instances_too() -> None:
         assert finished is not None
         ended = msgspec.msgpack.decode(finished.summary, type=Summary).view
         assert (ended.state, ended.count, ended.counts) == ("cancelled", 3, {"cancelled": 3})
+
+    play(scene)
+
+
+def test_why_says_what_was_taken_down_and_how_it_comes_back() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(2))
+        await players.act(3)
+        await stage.engine.stop_tasks(job.job_id, ("main", 1), False)
+        await players.act(5)
+        said = say_state(stage.engine.state, stage.engine.state.jobs[job.job_id], 0)
+        assert "1 of 2 tasks are on nodes, 1 taken down" in said and "`shunter restart web/INDEX`" in said
 
     play(scene)
