@@ -100,7 +100,7 @@ class Users:
         task = None if chance.random() < 0.5 else (spec.name, chance.randrange(max(spec.count, 1)))
         try:
             await self._stop(job_id, task, now=chance.random() < 0.3)
-        except Rejected as refusal:
+        except (Rejected, Busy) as refusal:
             self._world.trace.note("stop.refused", str(refusal)[:80])
 
     async def _stop(self, job_id: int, task: tuple[str, int] | None, now: bool) -> None:
@@ -116,20 +116,21 @@ class Users:
     async def _label(self, name: str, value: str | None) -> bool:
         try:
             await self.ask(lambda engine: engine.label_node(name, {"rack": value}))
-        except NotFound:
+        except (NotFound, Busy):
             self._world.trace.note("label.refused", name)
             return False
         return True
 
     async def ask(self, call: Callable[[Engine], Awaitable[T]]) -> T:
         """Until answered. An answer may get lost on its way, and then the question is asked again. Busy for long, such
-        as a queue that is full and paused, is an answer too."""
+        as a queue that is full and paused, is an answer too; the time without a leader does not count as busy."""
         world = self._world
-        until_s = world.clock.now() + BUSY_MAX_S
+        busy_until_s: float | None = None
         while True:
             await world.clock.sleep(world.chance.uniform(0.001, 0.2))
             leader = world.leader
             if leader is None:
+                busy_until_s = None
                 continue
             try:
                 async with asyncio.timeout(PATIENCE_S):
@@ -137,7 +138,8 @@ class Users:
                     answer = await call(leader.engine)
                     await leader.gate.passed()
             except Busy:
-                if world.clock.now() > until_s:
+                busy_until_s = busy_until_s or world.clock.now() + BUSY_MAX_S
+                if world.clock.now() > busy_until_s:
                     raise
                 continue
             except (TimeoutError, Unavailable):
