@@ -38,7 +38,8 @@ def change(
         list[str],
         typer.Argument(
             metavar="KEY=VALUE...",
-            help="heartbeat: a time, or auto. preemption: 1 to 100, off or auto. licence/NAME: how many, or none.",
+            help="heartbeat: a time, or auto. preemption: 1 to 100, off or auto. reserve_after, hold_after: a time, "
+            "off or auto. licence/NAME: how many, or none.",
         ),
     ],
     output: Output = Format.TABLE,
@@ -46,12 +47,15 @@ def change(
     """Change settings of the running cluster.
 
     They outlive a restart and win over config.toml. Preemption is how much higher a priority must be to end others'
-    tasks. Licences are counts of the whole cluster that tasks ask for as resources (run --resource licence/matlab=1).
+    tasks. A single task that has waited for reserve_after gets a reservation, and where nobody knows when there will be
+    room, it is held after hold_after. Licences are counts of the whole cluster that tasks ask for as resources
+    (run --resource licence/matlab=1).
 
     \b
     shunter cluster set heartbeat=2s
     shunter cluster set heartbeat=auto        follow the number of nodes again
     shunter cluster set preemption=off        nobody's tasks are ended for others
+    shunter cluster set reserve_after=5m      smaller ones may overtake a large task for so long
     shunter cluster set licence/matlab=5      so many tasks at once may use it
     shunter cluster set licence/matlab=none   forget it
     """
@@ -83,6 +87,8 @@ def _print(found: ClusterInfo, output: Format) -> None:
         ("licences", ", ".join(f"{name} {each.used} of {each.total} used" for name, each in found.licences.items())),
         ("policy", found.policy),
         ("preemption", found.preemption),
+        ("reserve after", found.reserve_after),
+        ("hold after", found.hold_after),
         ("heartbeat", f"every {found.heartbeat_s:g} s"),
     ]
     print_facts(f"{found.name}, version {found.version}" + (", simulated" if found.simulated else ""), facts)

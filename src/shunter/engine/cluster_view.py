@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from shunter.engine.books.cluster import HOLD_SETTING, RESERVE_SETTING
 from shunter.engine.books.durations import DurationBook
 from shunter.engine.elsewhere import has_another
 from shunter.engine.records import ClassRecord, Group, Job
@@ -29,6 +30,8 @@ def build_view(state: State) -> ClusterView:
         queued=state.waiting,
         usage=state.usage,
         preempt_gap=state.cluster.preempt_gap(),
+        reserve_after_s=state.cluster.wait_s(RESERVE_SETTING),
+        hold_after_s=state.cluster.wait_s(HOLD_SETTING),
         queues=_queues(state),
         licences={name: (total, state.licences_used[name]) for name, total in state.cluster.licences().items()},
         running=lambda: running(state),

@@ -141,7 +141,8 @@ def _of_queue(state: State, job: Job) -> Iterator[Candidate]:
 def _of_priority(state: State, job: Job) -> Iterator[Candidate]:
     """To come before what waits ahead of it, or to preempt what runs: just above each priority that matters."""
     waiting = {record.task_class.priority + 1 for record in state.classes.values() if record.queued}
-    running = {record.task_class.priority + PREEMPT_GAP for record in state.classes.values() if record.lanes}
+    gap = state.cluster.preempt_gap() or PREEMPT_GAP
+    running = {record.task_class.priority + gap for record in state.classes.values() if record.lanes}
     above = sorted(each for each in waiting | running if job.priority < each <= PRIORITY_MAX)
     for priority in above[:PRIORITIES_MAX]:
         amend = partial(_replaced, priority=priority)

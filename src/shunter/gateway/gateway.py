@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from shunter.engine.books.cluster import HEARTBEAT_SETTING, PREEMPTION_SETTING
+from shunter.engine.books.cluster import HEARTBEAT_SETTING, HOLD_SETTING, PREEMPTION_SETTING, RESERVE_SETTING
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Published
@@ -27,13 +27,13 @@ from shunter.gateway.suggestions import consult
 from shunter.gateway.templates import find_template, template_page, template_view
 from shunter.gateway.tokens import Tokens
 from shunter.gateway.upkeep import Upkeep
-from shunter.model.cluster_fields import AUTO
+from shunter.model.cluster_fields import AUTO, OFF
 from shunter.model.errors import Conflict, NotFound, Unavailable
 from shunter.model.jobs import LICENCE_PREFIX
 from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.lifecycles import JobState
 from shunter.model.manifests import JobReader, check_labels
-from shunter.model.resources import format_amount
+from shunter.model.resources import format_amount, format_duration
 from shunter.model.views import (
     AttemptPage,
     AttemptView,
@@ -374,6 +374,8 @@ class LocalGateway:
             capacity=_totals(columns.resources, columns.capacity.sum(axis=0).tolist()),
             reserved=_totals(columns.resources, columns.reserved.sum(axis=0).tolist()),
             preemption=state.cluster.get(PREEMPTION_SETTING, AUTO),
+            reserve_after=_wait_view(state.cluster.get(RESERVE_SETTING)),
+            hold_after=_wait_view(state.cluster.get(HOLD_SETTING)),
             licences={
                 name.removeprefix(LICENCE_PREFIX): LicenceView(total=total, used=state.licences_used[name])
                 for name, total in state.cluster.licences().items()
@@ -386,8 +388,9 @@ class LocalGateway:
             seconds: float | None = settings["heartbeat"]
             self._on_heartbeat(seconds)  # refuses before anything is kept
             kept[HEARTBEAT_SETTING] = "" if seconds is None else f"{seconds:g}"
-        if "preemption" in settings:
-            kept[PREEMPTION_SETTING] = settings["preemption"]
+        kept |= {
+            name: settings[name] for name in (PREEMPTION_SETTING, RESERVE_SETTING, HOLD_SETTING) if name in settings
+        }
         for name, count in settings.get("licences", {}).items():
             kept[LICENCE_PREFIX + name] = "" if count is None else str(count)
         await self._engine.set_settings(kept)
@@ -411,6 +414,11 @@ class LocalGateway:
             raise NotFound(f"there is no node {name}")
         stale_after_ms = int(self._workers.heartbeat_s * STALE_HEARTBEATS * 1000)
         return node_view(self._engine.state, record, int(self._clock.now() * 1000), stale_after_ms)
+
+
+def _wait_view(value: str) -> str:
+    """A setting that says how long somebody waits, as people write it."""
+    return format_duration(float(value)) if value and value != OFF else value or AUTO
 
 
 def _view(run: Job | FinishedRun, state: State) -> JobView:

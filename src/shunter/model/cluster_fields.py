@@ -14,6 +14,7 @@ AUTO = "auto"
 OFF = "off"
 HAND_SET_MIN_S = 0.05
 HAND_SET_MAX_S = 3600.0
+WAIT_MAX_S = 604_800.0  # the longest that somebody waits before room is kept for it
 LICENCES_MAX = 256
 LICENCE_SIZE_MAX = 63 - len(LICENCE_PREFIX)  # as a resource it has a name of at most 63
 
@@ -62,9 +63,34 @@ def _preemption() -> Field:
     return Field(read, {"description": about, "anyOf": [gap.schema, {"enum": [AUTO, OFF]}]})
 
 
+def _patience(about: str) -> Field:
+    """Seconds as text; `off` stays, and empty means the default."""
+    wait = duration(WAIT_MAX_S)
+
+    def read(value: Any, path: str, problems: Problems) -> str:
+        if value in (AUTO, OFF):
+            return "" if value == AUTO else OFF
+        seconds: float = wait.read(value, path, problems)
+        return f"{seconds:.10g}"
+
+    return Field(read, {"description": about, "anyOf": [wait.schema, {"enum": [AUTO, OFF]}]})
+
+
 PATCH = Section(
     "settings to change from now on, at least one; they outlive a restart",
-    {"heartbeat": HEARTBEAT, "preemption": _preemption(), "licences": _licences()},
+    {
+        "heartbeat": HEARTBEAT,
+        "preemption": _preemption(),
+        "reserve_after": _patience(
+            "how long a single task waits before it gets a reservation, a gang has one at once; off for never, auto "
+            "for the default"
+        ),
+        "hold_after": _patience(
+            "how long somebody waits before room is held of which nobody knows when it is enough; off for never, auto "
+            "for the default"
+        ),
+        "licences": _licences(),
+    },
 )
 PATCH_SCHEMA = PATCH.schema | {"minProperties": 1}
 
@@ -74,6 +100,10 @@ def read_patch(document: object) -> dict[str, Any]:
     problems = Problems()
     patch = PATCH.read_given(document, "", problems)
     if not patch and not problems.found:
-        problems.add("document", "must say what to change", fix="give heartbeat, preemption or licences")
+        problems.add(
+            "document",
+            "must say what to change",
+            fix="give heartbeat, preemption, reserve_after, hold_after or licences",
+        )
     problems.raise_any()
     return patch

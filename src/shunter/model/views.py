@@ -312,6 +312,8 @@ class ClusterInfo(msgspec.Struct, kw_only=True):
     reserved: dict[str, str]
     licences: dict[str, LicenceView] = {}
     preemption: str = "auto"  # how much higher a priority must be to end others' tasks; auto is the default, or off
+    reserve_after: str = "auto"  # how long a single task waits before it gets a reservation; likewise
+    hold_after: str = "auto"  # how long before room is held of which nobody knows when it is enough; likewise
 
 
 class JobPage(msgspec.Struct):

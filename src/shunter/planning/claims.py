@@ -34,6 +34,12 @@ class Patience:
     reserve_after_s: float = RESERVE_AFTER_S
     hold_after_s: float = HOLD_AFTER_S
 
+    def asked_for(self, view: ClusterView) -> Patience:
+        """As the cluster's settings have it, where they say anything."""
+        names = ("preempt_gap", "reserve_after_s", "hold_after_s")
+        given = {name: value for name in names if (value := getattr(view, name)) is not None}
+        return replace(self, **given) if given else self
+
 
 PATIENCE = Patience()
 

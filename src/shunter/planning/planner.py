@@ -6,7 +6,7 @@ A stage can be replaced: `Planner(replace(stages, order=...))`. What can be chos
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 
@@ -165,9 +165,8 @@ class Planner:
         return decision
 
     def _open(self, view: ClusterView, now: float, budget: int) -> Sitting:
-        ledger, stages, patience = self._ledger, self._stages, self._stages.patience
-        if view.preempt_gap is not None:
-            patience = replace(patience, preempt_gap=view.preempt_gap)
+        ledger, stages = self._ledger, self._stages
+        patience = stages.patience.asked_for(view)
         site = Site(ledger, Couplings(view, ledger), stages.score, stages.filters, self._prices.prices)
         return Sitting(
             left=Budget(budget, self._work_max),

@@ -133,6 +133,8 @@ class ClusterView:
     repels: Callable[[int], IntArray | None] | None = None
     lowest_priority: Callable[[], int] | None = None  # of what is on nodes: who is not above it preempts nobody
     preempt_gap: int | None = None  # how much higher a priority must be to end others; None: as the policy likes it
+    reserve_after_s: float | None = None  # how long a single task waits before it gets a reservation; None: likewise
+    hold_after_s: float | None = None  # and how long before room is held of which nobody knows when it is enough
     called: Callable[[int], str] | None = None  # class id -> how to call it in a reason: "render@3"
 
 

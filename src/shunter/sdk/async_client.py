@@ -241,8 +241,8 @@ class Client:
         return await self._perform(calls.cluster(self._core))
 
     async def update_cluster(self, settings: Mapping[str, Any]) -> ClusterInfo:
-        """Change settings while it runs: `{"heartbeat": "2s", "preemption": "off", "licence/matlab": 5}`. They outlive
-        a restart."""
+        """Change settings while it runs: `{"heartbeat": "2s", "preemption": "off", "reserve_after": "5m",
+        "licence/matlab": 5}`. They outlive a restart."""
         return await self._perform(calls.update_cluster(self._core, settings))
 
     async def down(self, *, leave_running: bool = False) -> None:

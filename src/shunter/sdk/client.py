@@ -239,8 +239,8 @@ class Client:
         return self._perform(calls.cluster(self._core))
 
     def update_cluster(self, settings: Mapping[str, Any]) -> ClusterInfo:
-        """Change settings while it runs: `{"heartbeat": "2s", "preemption": "off", "licence/matlab": 5}`. They outlive
-        a restart."""
+        """Change settings while it runs: `{"heartbeat": "2s", "preemption": "off", "reserve_after": "5m",
+        "licence/matlab": 5}`. They outlive a restart."""
         return self._perform(calls.update_cluster(self._core, settings))
 
     def down(self, *, leave_running: bool = False) -> None:

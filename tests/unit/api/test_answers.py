@@ -309,12 +309,24 @@ async def test_preemption_is_changed_while_it_runs(
     assert (answer.status, gateway.asked[0]) == (200, {"preemption": kept})
 
 
+@pytest.mark.parametrize("name", ["reserve_after", "hold_after"])
+@pytest.mark.parametrize(("said", "kept"), [("off", "off"), ("auto", ""), ("5m", "300"), (0, "0"), (2.5, "2.5")])
+async def test_how_long_somebody_waits_for_its_own_room_is_changed_while_it_runs(
+    client: Client, gateway: FakeGateway, name: str, said: object, kept: str
+) -> None:
+    answer = await client.call("PATCH", "/api/v1/cluster", body=json.dumps({name: said}).encode())
+    assert (answer.status, gateway.asked[0]) == (200, {name: kept})
+
+
 @pytest.mark.parametrize(
     "patch",
     [
         {},
         {"preemption": 0},
         {"preemption": "never"},
+        {"reserve_after": "soon"},
+        {"hold_after": "8d"},
+        {"hold_after": -1},
         {"licences": {"matlab": -1}},
         {"licences": {"Mat Lab": 1}},
         {"licence": {}},

@@ -32,10 +32,10 @@ CHECKS = [
     checks.response_headers_conformance,
     checks.unsupported_method,
 ]
-# Whether it is right to take or refuse a manifest is tested with manifests: quantities and pairs of fields are beyond a
-# schema.
+# Whether it is right to take or refuse a manifest is tested with manifests: quantities, long durations and pairs of
+# fields are beyond a schema.
 VERDICTS = [checks.positive_data_acceptance, checks.negative_data_rejection]
-SUBMITS = ("submitJob", "submitJobs", "planJobs", "updateJob", "drainNode")
+SUBMITS = ("submitJob", "submitJobs", "planJobs", "updateJob", "drainNode", "patchCluster")
 LOW = {"maxItems": 5, "maxProperties": 5, "maxLength": 63}
 
 

@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shunter.engine import changes as c
+from shunter.model.cluster_fields import OFF
 from shunter.model.jobs import LICENCE_PREFIX
 
 HEARTBEAT_SETTING = "heartbeat"  # seconds
 PREEMPTION_SETTING = "preemption"  # how much higher a priority must be to end others' tasks, or off
+RESERVE_SETTING = "reserve_after"  # seconds that a single task waits before it gets a reservation, or off
+HOLD_SETTING = "hold_after"  # seconds before room is held of which nobody knows when it is enough, or off
 NEVER = 1_000  # no priority is so much higher than another
 
 
@@ -31,6 +34,11 @@ class ClusterBook:
         """None means as the policy likes it."""
         value = self.get(PREEMPTION_SETTING)
         return None if not value else int(value) if value.isdigit() else NEVER
+
+    def wait_s(self, name: str) -> float | None:
+        """Of a setting that says how long somebody waits. None means as the policy likes it."""
+        value = self.get(name)
+        return None if not value else float("inf") if value == OFF else float(value)
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
         return {c.ClusterSet: self._set}
