@@ -12,12 +12,14 @@ import pytest
 
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine import (
+    classes,
     cluster_view,
     deadlines,
     decisions,
     dependencies,
     drains,
     endings,
+    group_changes,
     group_edges,
     nodes,
     placing,
@@ -30,7 +32,6 @@ from shunter.engine import (
     templates,
 )
 from shunter.engine import engine as engine_module
-from shunter.engine import state as state_module
 from shunter.engine.books.cluster import ClusterBook
 from shunter.engine.books.queues import FREE, QueueBook
 from shunter.engine.changes import Change, JobHeld, NodeMoved, TaskEnded, TasksLost
@@ -203,7 +204,7 @@ def place_held_jobs(patch: Patch) -> None:
     def careless(self: State, change: JobHeld) -> None:
         self.jobs[change.job].is_held = change.is_held
 
-    patch.setattr(State, "_job_held", careless)
+    patch.setitem(group_changes.APPLIERS, JobHeld, careless)
     make_ready = State.make_ready
 
     def regardless(self: State, group: Group, first: int, last: int) -> None:
@@ -215,7 +216,7 @@ def place_held_jobs(patch: Patch) -> None:
 
 
 def forget_to_queue_what_is_released(patch: Patch) -> None:
-    patch.setattr(State, "queue_again", lambda _self, _group: None)
+    patch.setattr(group_changes, "queue_again", lambda _state, _group: None)
 
 
 def overlook_the_rules_of_queues(patch: Patch) -> None:
@@ -268,13 +269,13 @@ def forget_exclusive_nodes(patch: Patch) -> None:
 
 
 def _forget_rule(patch: Patch, **rule: Any) -> None:
-    rules_of = state_module._rules_of
+    rules_of = classes._rules_of
 
     def forgetful(job: Any, part: int, spec: Any) -> Rules | None:
         rules = rules_of(job, part, spec)
         return rules and replace(rules, **rule)
 
-    patch.setattr(state_module, "_rules_of", forgetful)
+    patch.setattr(classes, "_rules_of", forgetful)
 
 
 def have_licences_for_all(patch: Patch) -> None:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from shunter.engine import changes as c
+from shunter.engine import classes, group_changes
 from shunter.engine.deadlines import set_job_timers
 from shunter.engine.records import STATES, ClassKey, Group, Job, Lanes, PastAttempt
 from shunter.engine.round import TimerKind, Timers
@@ -164,7 +165,7 @@ def load(snapshot: Snapshot) -> State:
     for node in dump.nodes:
         _load_node(state, node)
     for class_id, key in dump.classes:
-        state.add_class(class_id, key)
+        classes.add_class(state, class_id, key)
     state.next_class = dump.next_class
     state.restore_table(dump.rows, dump.columns, [(g.base, g.count) for job in dump.jobs for g in job.groups])
     for job in dump.jobs:
@@ -302,8 +303,8 @@ def _load_job(state: State, dump: _JobDump, blueprints: list[bytes]) -> None:
             delayed=each.delayed, history=each.history, reasons=each.reasons, coming_back=each.coming_back,
             avoiding=each.avoiding, ports=each.ports, health=each.health,
         )  # fmt: skip
-        state.adopt_group(group)
-        state.queue_again(group)
+        group_changes.adopt_group(state, group)
+        group_changes.queue_again(state, group)
     state.adopt_job(job)
 
 

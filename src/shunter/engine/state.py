@@ -12,10 +12,9 @@ from functools import partial
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from shunter.engine import changes as c
-from shunter.engine import lasting_changes, task_changes
+from shunter.engine import group_changes, lane_changes, lasting_changes, node_changes, task_changes
 from shunter.engine.books.book import Book
 from shunter.engine.books.cluster import ClusterBook
 from shunter.engine.books.dead import DeadBook
@@ -27,20 +26,19 @@ from shunter.engine.books.moves import MoveBook
 from shunter.engine.books.queues import QueueBook
 from shunter.engine.books.templates import TemplateBook
 from shunter.engine.node_columns import NodeColumns
-from shunter.engine.queues import make_ready, unqueue
-from shunter.engine.records import STATES, Blueprint, ClassKey, ClassRecord, Group, Holder, Job, Lanes, runs_of
+from shunter.engine.queues import make_ready
+from shunter.engine.records import STATES, Blueprint, ClassKey, ClassRecord, Group, Holder, Job
 from shunter.engine.table import TaskTable
-from shunter.model.jobs import BATCH, EVERYWHERE, LICENCE_PREFIX, PLAIN, GroupSpec, JobOptions
-from shunter.model.lifecycles import JOB, NODE, JobEvent, JobState, NodeEvent, TaskState
-from shunter.planning.view import IntArray, Rules, TaskClass
+from shunter.model.jobs import BATCH, EVERYWHERE, PLAIN, GroupSpec, JobOptions
+from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
+from shunter.planning.view import IntArray
 from shunter.planning.waiting import Waiting
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)
-_QUEUED, _WAITING = int(TaskState.QUEUED), int(TaskState.WAITING)
-PARTS_MAX = 256  # groups of one job
 LastRun = tuple[int, int, int]  # run, job id, the JobState in which it ended
 NO_RUN: LastRun = (0, 0, 0)
+_MODULES = (task_changes, group_changes, lane_changes, node_changes, lasting_changes)
 
 
 class State:
@@ -93,31 +91,19 @@ class State:
         self.payload_bytes = 0  # of all blueprints
         self._blueprints: dict[bytes, Blueprint] = {}
         self._next_blueprint = 1
-        self._class_ids: dict[ClassKey, int] = {}
-        self._free_slots: list[int] = []
+        self.class_ids: dict[ClassKey, int] = {}
+        self.free_slots: list[int] = []
         self._appliers: dict[type, Callable[[Any], None]] = {
-            **{kind: partial(applier, self) for kind, applier in task_changes.APPLIERS.items()},
-            **{kind: partial(applier, self) for kind, applier in lasting_changes.APPLIERS.items()},
+            **{kind: partial(applier, self) for module in _MODULES for kind, applier in module.APPLIERS.items()},
             **{kind: applier for book in self.books.values() for kind, applier in book.appliers().items()},
             c.QueueSet: self._queue_set,
             c.QueueDropped: self._queue_set,
             c.JobSubmitted: self._job_submitted,
             c.TemplateSet: self._template_set,
             c.JobUpdated: self._job_updated,
-            c.JobHeld: self._job_held,
-            c.GroupAdded: self._group_added,
-            c.GroupDropped: self._group_dropped,
-            c.GroupFreed: self._group_freed,
             c.KeyUsed: self._key_used,
             c.JobStopAsked: self._job_stop_asked,
             c.JobEnded: self._job_ended,
-            c.NodeJoined: self.nodes.join,
-            c.NodeMoved: self._node_moved,
-            c.NodeLabelled: self._node_labelled,
-            c.NodeAttributed: self._node_attributed,
-            c.NodeSwitched: self._node_switched,
-            c.DrainSet: self._drain_set,
-            c.LanesSet: self._lanes_set,
             c.KeysDropped: self._keys_dropped,
             c.NamesDropped: self._names_dropped,
         }
@@ -160,8 +146,6 @@ class State:
         """The body that stands for these groups in a JobSubmitted."""
         return msgspec.msgpack.encode(groups)
 
-    # ---- jobs ----
-
     def _job_submitted(self, change: c.JobSubmitted) -> None:
         blueprint = self.share_blueprint(bytes(change.groups))
         options = _options_of(change.options)
@@ -172,7 +156,9 @@ class State:
         if change.type not in EVERYWHERE:
             for part, spec in enumerate(blueprint.groups):
                 if spec.count:
-                    self._add_group(job, part, spec.count, is_waiting=change.is_waiting or bool(spec.after))
+                    group_changes.add_group(
+                        self, job, part, spec.count, is_waiting=change.is_waiting or bool(spec.after)
+                    )
         if change.targets:
             self.edges.begin(job.id, change.targets)
         self.adopt_job(job)
@@ -212,7 +198,7 @@ class State:
         blueprint.users += 1
         return blueprint
 
-    def _leave_blueprint(self, blueprint: Blueprint) -> None:
+    def leave_blueprint(self, blueprint: Blueprint) -> None:
         blueprint.users -= 1
         if not blueprint.users:
             del self._blueprints[blueprint.body]
@@ -221,143 +207,16 @@ class State:
     def _job_updated(self, change: c.JobUpdated) -> None:
         job = self.jobs[change.job]
         older, job.blueprint = job.blueprint, self.share_blueprint(bytes(change.groups))
-        self._leave_blueprint(older)
+        self.leave_blueprint(older)
         job.options = _options_of(change.options)
         job.version, job.priority, job.labels = change.version, change.priority, change.labels
         if job.repels:
             self.repelling[job.id] = job
         lasting_changes.job_updated(self, job, change)
 
-    def _job_held(self, change: c.JobHeld) -> None:
-        """What is queued stays queued; while it is held, none of it is ready to be placed."""
-        job = self.jobs[change.job]
-        if job.is_held == change.is_held:
-            return
-        job.is_held = change.is_held
-        for group in job.groups:
-            if change.is_held:
-                self._unready(group, change.at_ms)
-            else:
-                queued = self.table.state[group.base : group.base + group.count] == _QUEUED
-                self.table.ended_ms[group.base : group.base + group.count][queued] = change.at_ms  # queued since now
-                self.queue_again(group)
-
-    def _unready(self, group: Group, now_ms: int = 0) -> None:
-        """What was due by now may have been ready or not, which replay does not know: it is not delayed any more."""
-        delayed, group.delayed = group.delayed, None
-        for first, last, _ in list(group.ready):
-            unqueue(group, first, last)
-        if delayed is not None:
-            group.delayed = {index: due_ms for index, due_ms in delayed.items() if due_ms > now_ms}
-
-    def queue_again(self, group: Group) -> None:
-        """Let all queued tasks of a group be placed, but for those that wait out their back-off."""
-        delayed, group.delayed = group.delayed, None
-        queued = np.flatnonzero(self.table.state[group.base : group.base + group.count] == _QUEUED)
-        if delayed:
-            queued = queued[~np.isin(queued, list(delayed))]
-        for first, last in reversed(list(runs_of(queued))):
-            self.make_ready(group, first, last)
-        group.delayed = delayed
-
-    def _group_added(self, change: c.GroupAdded) -> None:
-        job, shown = self.jobs[change.job], tuple(change.shown)
-        self._add_group(job, change.part, len(shown), is_waiting=True, shown=shown, node=change.node)
-        lasting_changes.group_added(self, change)
-
-    def _add_group(
-        self,
-        job: Job,
-        part: int,
-        count: int,
-        *,
-        is_waiting: bool,
-        shown: tuple[int, ...] | None = None,
-        node: int = 0,
-    ) -> None:
-        counts = [0] * STATES
-        counts[_WAITING if is_waiting else _QUEUED] = count
-        base = self.table.allocate(count)
-        task_class = self._class_of(job, part, node)
-        job.blueprint.users += 1
-        group = Group(
-            job, job.next_group, count, base, 0, counts, [], task_class, job.blueprint, part, node=node, shown=shown
-        )
-        self.adopt_group(group)
-        if is_waiting:
-            self.table.state[base : base + count] = _WAITING
-        else:
-            self.make_ready(group, 0, count - 1)
-
-    def adopt_group(self, group: Group) -> None:
-        """Give a group that has its rows a slot, and count it."""
-        group.slot = self._free_slots.pop() if self._free_slots else len(self.groups)
-        if group.slot == len(self.groups):
-            self.groups.append(group)
-        else:
-            self.groups[group.slot] = group
-        self.table.group[group.base : group.base + group.count] = group.slot
-        group.job.groups.append(group)
-        group.job.next_group = max(group.job.next_group, group.number + 1)
-        group.task_class.members += 1
-        for state, count in enumerate(group.counts):
-            self.task_counts[state] += count
-        if group.node and group.job.type in EVERYWHERE:
-            self.lasting.adopt(group)
-
-    def _group_dropped(self, change: c.GroupDropped) -> None:
-        group = self.known_group(change.job, change.number)
-        lasting_changes.group_dropped(self, group)
-        group.job.groups.remove(group)
-        if group.node and group.job.type in EVERYWHERE:
-            self.lasting.drop(group)
-        self._drop_group(group)
-
-    def _group_freed(self, change: c.GroupFreed) -> None:
-        """What is queued of it joins the class of those that may run anywhere."""
-        group = self.known_group(change.job, change.number)
-        older = group.task_class
-        self._unready(group)
-        group.node = 0
-        group.task_class = self._class_of(group.job, group.part, 0, group.blueprint)
-        group.in_queue = False
-        group.task_class.members += 1
-        older.members -= 1
-        older.groups = deque(each for each in older.groups if each is not group)
-        self._drop_class_if_unused(older)
-        if not group.job.is_held:
-            self.queue_again(group)
-
     def restore_table(self, rows: int, columns: bytes, blocks: list[tuple[int, int]]) -> None:
         """Take the columns of a snapshot; rows outside of the blocks are free."""
         self.table.restore(rows, columns, blocks)
-
-    def _class_of(self, job: Job, part: int, node: int, blueprint: Blueprint | None = None) -> ClassRecord:
-        spec, options = (blueprint or job.blueprint).groups[part], job.options
-        key = ClassKey(
-            job.namespace, job.user, job.priority, tuple(sorted(spec.needs.items())), spec.datacenters,
-            spec.constraints, options.queue, spec.task.runtime, job.deadline_ms if options is not PLAIN else 0,
-            (job.id, part) if spec.parallel_max else None, node, _rules_of(job, part, spec),
-        )  # fmt: skip
-        class_id = self._class_ids.get(key)
-        if class_id is not None:
-            return self.classes[class_id]
-        return self.add_class(self.next_class, key)
-
-    def add_class(self, class_id: int, key: ClassKey) -> ClassRecord:
-        task_class = TaskClass(
-            class_id, dict(key.needs), key.namespace, key.user, key.priority, key.datacenters, key.constraints,
-            key.queue, key.runtime, key.deadline_ms, key.rules,
-        )  # fmt: skip
-        holder = self.holders.get((key.namespace, key.user)) or Holder()
-        self.holders[key.namespace, key.user] = holder
-        holder.classes += 1
-        vector = self.nodes.vector(task_class.needs)
-        record = ClassRecord(key, task_class, vector, self.touched_classes, holder, _licences_of(key))
-        self.classes[class_id] = record
-        self._class_ids[key] = class_id
-        self.next_class = max(self.next_class, class_id + 1)
-        return record
 
     def _job_stop_asked(self, change: c.JobStopAsked) -> None:
         job = self.jobs[change.job]
@@ -378,13 +237,13 @@ class State:
             runs[job.name] = (job.run, job.id, int(job.state))
         for group in job.groups:
             self._learn_duration(group)
-            self._drop_group(group)
+            group_changes.drop_group(self, group)
         if job.type != BATCH:
             self.lasting.end(job.id)
         if self.moves.bound:
             self.moves.forget_job(job.id)
         job.groups = []  # a job and its groups know each other: without the cycle they are freed at once
-        self._leave_blueprint(job.blueprint)
+        self.leave_blueprint(job.blueprint)
 
     def _leave_name(self, job: Job) -> None:
         names, key = self.names[job.namespace], (job.namespace, job.name)
@@ -420,26 +279,6 @@ class State:
         job.state = JOB.move(job.state, event)
         self.job_counts[job.state] += 1
 
-    def _drop_group(self, group: Group) -> None:
-        for state, count in enumerate(group.counts):
-            self.task_counts[state] -= count
-        self.table.release(group.base, group.count)
-        self.groups[group.slot] = None
-        self._free_slots.append(group.slot)
-        group.ready = []
-        group.task_class.members -= 1
-        self._drop_class_if_unused(group.task_class)
-        self._leave_blueprint(group.blueprint)
-
-    def _drop_class_if_unused(self, record: ClassRecord) -> None:
-        if not record.members and not record.lanes:
-            del self.classes[record.id]
-            del self._class_ids[record.key]
-            record.touch()
-            record.holder.classes -= 1
-            if not record.holder.classes:
-                del self.holders[record.key.namespace, record.key.user]
-
     def make_ready(self, group: Group, first: int, last: int) -> None:
         """Let queued tasks be placed, unless their job is held."""
         if not group.job.is_held:
@@ -467,58 +306,6 @@ class State:
         self.queues.appliers()[type(change)](change)
         self.touched_classes.update(dict.fromkeys(self.classes))  # how much of each is shown depends on its queue
 
-    # ---- nodes and reservations ----
-
-    def _node_moved(self, change: c.NodeMoved) -> None:
-        node = self.nodes.records[change.node]
-        node.state = NODE.move(node.state, NodeEvent(change.event))
-        node.reason = change.reason
-        node.moved_ms = change.at_ms
-        self.nodes.refresh_eligible(node)
-
-    def _node_labelled(self, change: c.NodeLabelled) -> None:
-        self.nodes.label(self.nodes.records[change.node], change.labels)
-
-    def _node_attributed(self, change: c.NodeAttributed) -> None:
-        self.nodes.attribute(self.nodes.records[change.node], change.attributes)
-
-    def _node_switched(self, change: c.NodeSwitched) -> None:
-        self.nodes.switch(self.nodes.records[change.node], change.by, change.reason)
-
-    def _drain_set(self, change: c.DrainSet) -> None:
-        node = self.nodes.records[change.node]
-        node.is_drain_asked, node.drain_deadline_ms = change.is_asked, change.deadline_ms
-
-    def _lanes_set(self, change: c.LanesSet) -> None:
-        record = self.classes[change.class_id]
-        lanes = record.lanes.get(change.node)
-        if lanes is None:
-            lanes = Lanes(record, change.node)
-            record.lanes[change.node] = lanes
-            self.nodes.records[change.node].lanes[change.class_id] = lanes
-        added = change.width - lanes.width
-        lanes.width = change.width
-        record.width += added
-        record.touch()
-        amounts = record.vector if added == 1 else record.vector * added
-        self.nodes.reserve(change.node, amounts)
-        record.holder.add(amounts)
-        self.queue_widths[record.key.queue] += added
-        for resource, need in record.licences:
-            self.licences_used[resource] += need * added
-        if not change.width:
-            del record.lanes[change.node]
-            del self.nodes.records[change.node].lanes[change.class_id]
-            self._drop_class_if_unused(record)
-        if record.key.rules is not None and record.key.rules.exclusive:
-            self._settle_owner(change.node)
-
-    def _settle_owner(self, node: int) -> None:
-        """A node belongs to the job that has exclusive lanes there."""
-        rules = (lanes.task_class.key.rules for lanes in self.nodes.records[node].lanes.values())
-        owner = next((rule.job for rule in rules if rule is not None and rule.exclusive), 0)
-        self.nodes.own(node, owner)
-
 
 def _payload_bytes(blueprint: Blueprint) -> int:
     return sum(len(group.task.payload) for group in blueprint.groups)
@@ -526,15 +313,3 @@ def _payload_bytes(blueprint: Blueprint) -> int:
 
 def _options_of(body: msgspec.Raw) -> JobOptions:
     return PLAIN if body == c.NO_OPTIONS else _options_decoder.decode(body)
-
-
-def _licences_of(key: ClassKey) -> tuple[tuple[str, int], ...]:
-    return tuple(each for each in key.needs if each[0].startswith(LICENCE_PREFIX))
-
-
-def _rules_of(job: Job, part: int, spec: GroupSpec) -> Rules | None:
-    is_gang = job.options.gang or spec.gang
-    if not (is_gang or spec.exclusive or spec.distinct or spec.spread or spec.affinity):
-        return None
-    gang = 0 if not is_gang else job.id * PARTS_MAX + (0 if job.options.gang else part + 1)
-    return Rules(job.id, gang, spec.exclusive, spec.distinct, spec.spread, spec.affinity)
