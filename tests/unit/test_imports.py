@@ -23,9 +23,10 @@ RULES: dict[str, tuple[str, str]] = {
     "plugins":          ("",                                                          ""),
     "model":            ("",                                                          "cronsim? msgspec yaml"),
     "planning":         ("model",                                                     "cel_expr_python? numpy"),
+    "testbeds":         ("model",                                                     ""),
     "ports":            ("model",                                                     "msgspec"),
     "proto":            ("",                                                          "google grpc"),
-    "engine":           ("log model planning ports",                                  "msgspec numpy"),
+    "engine":           ("log model planning ports testbeds",                                 "msgspec numpy"),
     "adapters":         ("",                                                          ""),
     "adapters.memory":  ("log model ports",                                           "msgspec"),
     "adapters.sqlite":  ("log model ports",                                           "msgspec"),
@@ -46,7 +47,7 @@ RULES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 # Pure packages decide; they are handed the time, randomness and everything from outside.
-PURE = ("model", "planning")
+PURE = ("model", "planning", "testbeds")
 # The engine awaits its ports and nothing else.
 DETERMINISTIC = (*PURE, "engine")
 WORLD = {

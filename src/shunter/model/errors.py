@@ -64,6 +64,13 @@ class Conflict(Rejected):
     title = "conflict"
 
 
+class Gone(Rejected):
+    """What is asked for was there once and is not remembered any more."""
+
+    status = 410
+    title = "gone"
+
+
 class TooLarge(Rejected):
     status = 413
     title = "too large"

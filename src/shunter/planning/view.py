@@ -9,7 +9,11 @@ from typing import Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from shunter.model.batch_jobs import BatchJob
 from shunter.model.jobs import QUEUE_DEFAULT, Affinity, Spread
+from shunter.model.object_meta import ObjectName
+from shunter.model.schedulings import Scheduling, SchedulingSpec
+from shunter.model.testbeds import Testbed
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -136,6 +140,9 @@ class ClusterView:
     reserve_after_s: float | None = None  # how long a single task waits before it gets a reservation; None: likewise
     hold_after_s: float | None = None  # and how long before room is held of which nobody knows when it is enough
     called: Callable[[int], str] | None = None  # class id -> how to call it in a reason: "render@3"
+    testbeds: Mapping[ObjectName, Testbed] = field(default_factory=dict)
+    batch_jobs: Mapping[ObjectName, BatchJob] = field(default_factory=dict)
+    schedulings: Mapping[ObjectName, Scheduling] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,14 +192,25 @@ class Preemption:
     winner: int
 
 
+@dataclass(frozen=True, slots=True)
+class SchedulingDraft:
+    """A Scheduling to make, or to change into this."""
+
+    name: ObjectName
+    spec: SchedulingSpec
+
+
 @dataclass(slots=True)
 class Decision:
     based_on: int
     placements: list[Placement] = field(default_factory=list)
     left: Sequence[Left] = field(default_factory=list)
     preemptions: list[Preemption] = field(default_factory=list)
+    schedulings: list[SchedulingDraft] = field(default_factory=list)
+    withdrawals: list[ObjectName] = field(default_factory=list)  # Schedulings to delete
     reasons: dict[int, str] = field(default_factory=dict)  # class id -> whose room it waits for; not for every class
     is_partial: bool = False  # the budget ran out; another round goes on where this one ended
+    atomic: bool = False  # all of it or, if one item does not hold any more, nothing
     again_in_ms: int | None = None  # after so long the policy wants to decide again, even if nothing changes
 
 

@@ -1,0 +1,37 @@
+"""Objects: manifests that are kept and reconciled, as documents 000 and 001 describe them: Testbeds, BatchJobs and
+Schedulings. An object has what was asked for (its spec) and what has become of it (its status).
+
+Written by the engine alone; the pure functions of `testbeds/` say what comes next.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from shunter.model.batch_jobs import BatchJob
+from shunter.model.schedulings import Scheduling
+from shunter.model.testbeds import Testbed
+
+GROUP = "batchjob.gcr.io"
+GROUP_ALIAS = "esi.tu-berlin.de"
+VERSION = "v1alpha1"
+API_VERSIONS = (f"{GROUP}/{VERSION}", f"{GROUP_ALIAS}/{VERSION}")
+
+BATCH_JOB, TESTBED, SCHEDULING = "BatchJob", "Testbed", "Scheduling"
+KINDS = (BATCH_JOB, TESTBED, SCHEDULING)
+PLURALS = {"batchjobs": BATCH_JOB, "testbeds": TESTBED, "schedulings": SCHEDULING}
+SHORT_NAMES = {"bj": BATCH_JOB, "tb": TESTBED, "slots": TESTBED, "sched": SCHEDULING}
+
+Object: TypeAlias = BatchJob | Testbed | Scheduling
+
+
+class ObjectEvent(msgspec.Struct, frozen=True):
+    """One change of an object, as watchers hear of it. `object` is what it was right after the change; what was deleted
+    is as it was before."""
+
+    revision: int
+    action: str  # ADDED | MODIFIED | DELETED
+    kind: str
+    object: Object

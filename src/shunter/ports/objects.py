@@ -1,0 +1,88 @@
+"""What a transport may ask of Testbeds, BatchJobs and Schedulings, on behalf of one caller: a desk of the gateway.
+
+Implemented in `gateway/` on the engine. It speaks in the typed objects of `model.objects`; transports render them with
+the pure functions beside those. Calls raise only the errors of `model.errors`; what they return is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shunter.model.batch_jobs import BatchJob
+from shunter.model.object_meta import ObjectName
+from shunter.model.objects import Object, ObjectEvent
+from shunter.model.past_schedulings import PastScheduling, PastSchedulingPage
+from shunter.ports.callers import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    object: Object
+    action: str  # created | configured | unchanged
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPage:
+    """All of them, by name, as they were together at `revision`: a watch goes on from there."""
+
+    items: tuple[Object, ...]
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectQuery:
+    """None means any."""
+
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastQuery:
+    """Newest first. `after` is the cursor of the page before."""
+
+    namespace: str | None = None
+    name: str | None = None
+    limit: int = 100
+    after: str | None = None
+
+
+class ObjectDesk(Protocol):
+    async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
+        """Make or change all of these decoded manifests or none. `namespace` holds where a manifest names none. Where
+        one names a resourceVersion that is not the present one, it is a Conflict. Raises Invalid, Conflict, Busy."""
+        ...
+
+    async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
+        """Raises NotFound."""
+        ...
+
+    async def objects(self, caller: Caller, query: ObjectQuery) -> ObjectPage: ...
+
+    async def delete(self, caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Object:
+        """Ask it to go; returns how it was. What it holds is released first. Raises NotFound, Conflict."""
+        ...
+
+    async def watch(self, caller: Caller, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
+        """Every change behind that revision, in order, then those to come; None means from now on. Raises Gone before
+        it returns where changes behind it are not remembered any more: list again."""
+        ...
+
+    async def write_external(
+        self, caller: Caller, name: ObjectName, data: Mapping[str, list[dict[str, str]]]
+    ) -> BatchJob:
+        """Replace the keys of `externalScheduler` that are named and leave the others."""
+        ...
+
+    async def reset(self, caller: Caller, name: ObjectName) -> BatchJob:
+        """Bring a failed BatchJob back to Ready. Raises Conflict where it has not failed, or is still claimed."""
+        ...
+
+    async def past_schedulings(self, caller: Caller, query: PastQuery) -> PastSchedulingPage:
+        """Deleted Schedulings and what they did."""
+        ...
+
+    async def past_scheduling(self, caller: Caller, uid: int) -> PastScheduling: ...

@@ -1,0 +1,112 @@
+"""What the three reconcile functions see and what they answer. The engine and, on Kubernetes, the operator build the
+views and carry out the answers; the functions themselves touch nothing.
+
+Running one of them twice on the same view answers the second time that there is nothing to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from shunter.model.batch_jobs import BatchJob, BatchJobStatus, CreationRequest
+from shunter.model.lifecycles import State
+from shunter.model.object_meta import ObjectName
+from shunter.model.schedulings import Scheduling, SchedulingStatus
+from shunter.model.testbeds import SlotHolder, SlotPlace, Testbed
+
+# ---- testbeds ----
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledNode:
+    """A node that has the testbed's label."""
+
+    name: str
+    label: str  # the label's value, which should be a whole number
+    free: Mapping[str, int]  # capacity less all reservations but those of this testbed's own slots
+    is_ready: bool = True
+    because: str = ""  # why it is not
+
+
+@dataclass(frozen=True, slots=True)
+class SlotUse:
+    """What a slot is used for: it is reserved for the executor from its request on, and occupied while it runs."""
+
+    holder: SlotHolder
+    is_running: bool
+
+
+# ---- batch jobs ----
+
+
+class ApplicationState(State):
+    """Of what runs for a BatchJob, whatever kind it is."""
+
+    SUBMITTED = 0
+    SCHEDULED = 1  # every executor has its node
+    RUNNING = 2  # every executor has started
+    COMPLETED = 3
+    FAILED = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    id: int
+    state: ApplicationState
+    has_processes: bool  # some of its tasks are not gone yet: their slots are not free
+    started_ms: int = 0  # when it reached RUNNING (or ended before)
+    reason: str = ""  # why it failed
+
+
+@dataclass(frozen=True, slots=True)
+class BatchJobView:
+    job: BatchJob
+    scheduling: Scheduling | None  # the one that claims it, if there is one of that name
+    testbed: Testbed | None  # that its request names
+    application: Application | None  # None: there is none any more
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class StartApplication:
+    """One executor in each of these slots, executor i in place i."""
+
+    request: CreationRequest
+    places: tuple[SlotPlace, ...]
+    size: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchJobOutcome:
+    """`statuses` are all that it passes through, in order: watchers see each. `start` comes with the first that is
+    SUBMITTED: the engine fills in the application's id, there and in those behind it."""
+
+    statuses: tuple[BatchJobStatus, ...] = ()
+    start: StartApplication | None = None
+    stop: bool = False  # end the application and all its processes
+
+
+# ---- schedulings ----
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingView:
+    scheduling: Scheduling
+    job: Callable[[ObjectName], BatchJob | None]
+    testbed: Testbed | None
+    now_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulingOutcome:
+    """What a Scheduling wants written. Claims and releases of jobs and testbed are carried out all or none; that they
+    are free is seen in the same view, so natively they cannot fail."""
+
+    statuses: tuple[SchedulingStatus, ...] = ()
+    claims: tuple[ObjectName, ...] = ()  # jobs to claim
+    releases: tuple[ObjectName, ...] = ()
+    requests: Mapping[ObjectName, CreationRequest] = field(default_factory=dict)
+    claims_testbed: bool = False
+    releases_testbed: bool = False
+    look_again_ms: int | None = None  # when its confirmation times out
