@@ -1,0 +1,40 @@
+"""The changes of what belongs to no job: queues, live settings, dead letters."""
+
+from __future__ import annotations
+
+from shunter.engine.changes.row import Row
+
+
+class QueueSet(Row, tag=28):
+    """A named queue has these rules from now on."""
+
+    name: str
+    is_paused: bool
+    is_strict: bool
+    running_max: int
+    queued_max: int
+    at_ms: int
+
+
+class QueueDropped(Row, tag=29):
+    name: str
+    at_ms: int
+
+
+class ClusterSet(Row, tag=33):
+    """A setting of the whole cluster, changed live. An empty value means the default again."""
+
+    name: str
+    value: str
+    at_ms: int
+
+
+class DeadDropped(Row, tag=34):
+    """Dead letters that were replayed or purged, by number."""
+
+    numbers: list[int]
+    reason: str
+    at_ms: int
+
+
+ClusterChange = QueueSet | QueueDropped | ClusterSet | DeadDropped

@@ -1,0 +1,139 @@
+"""The changes of jobs as wholes, of their groups, and of the keys and names under which they are known."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shunter.engine.changes.row import Row
+
+NO_OPTIONS = msgspec.Raw(b"\x80")  # an empty map: every option as by default
+
+
+class JobSubmitted(Row, tag=1):
+    job: int
+    namespace: str
+    name: str
+    run: int
+    type: str
+    priority: int
+    labels: dict[str, str]
+    user: str
+    at_ms: int
+    groups: msgspec.Raw  # tuple[GroupSpec, ...]; shared between jobs that are alike but for their names
+    options: msgspec.Raw = NO_OPTIONS  # JobOptions
+    is_waiting: bool = False  # for other jobs or a time: its tasks begin as waiting
+    targets: list[
+        int
+    ] = []  # the jobs that it waits for: by the options' `after`, then those whose end it awaits anyway
+
+
+class JobStopAsked(Row, tag=9):
+    job: int
+    at_ms: int
+    reason: str
+    ref: str
+
+
+class JobEnded(Row, tag=10):
+    """The run is over and leaves memory; its history went to the store in the same commit."""
+
+    job: int
+    event: int
+    at_ms: int
+    reason: str
+    ref: str
+
+
+class JobHeld(Row, tag=21):
+    """Held: nothing more of it is placed until it is released."""
+
+    job: int
+    is_held: bool
+    at_ms: int
+    ref: str
+
+
+class JobFlagged(Row, tag=23):
+    """Something about a job that people should know: it missed its deadline, or is to fail for a reason of its own."""
+
+    job: int
+    flag: str
+    at_ms: int
+    reason: str
+    ref: str
+
+
+class EdgeSettled(Row, tag=22):
+    """One of the jobs that this one waits for has ended. `is_met` False: it can come true no more, but runs anyway."""
+
+    job: int
+    edge: int  # its place among the job's targets
+    is_met: bool
+    at_ms: int
+    ref: str
+
+
+class GroupAdded(Row, tag=18):
+    """A further piece of a job: tasks of its group `part`, by the job's present spec. Index i of the piece is shown as
+    task `shown[i]`; with a `node`, its tasks run there or nowhere. They begin as waiting."""
+
+    job: int
+    number: int
+    part: int
+    shown: list[int]
+    node: int
+    ref: str
+    at_ms: int = 0
+    reason: str = ""
+
+
+class GroupDropped(Row, tag=19):
+    """A piece of which all tasks have ended leaves its job."""
+
+    job: int
+    number: int
+    ref: str
+
+
+class GroupFreed(Row, tag=43):
+    """A piece that was moved to a node may run anywhere from now on; none of its tasks is on a node."""
+
+    job: int
+    number: int
+    ref: str
+
+
+class KeyUsed(Row, tag=2):
+    """A client's key for a submit: repeating it returns these jobs."""
+
+    key: str
+    jobs: list[int]
+    at_ms: int
+
+
+class KeysDropped(Row, tag=15):
+    """The oldest `count` client keys are forgotten."""
+
+    count: int
+
+
+class NamesDropped(Row, tag=16):
+    """History purged the last run of these names; a later run counts from 1 again."""
+
+    names: list[tuple[str, str]]
+
+
+JobChange = (
+    JobSubmitted
+    | JobStopAsked
+    | JobEnded
+    | JobHeld
+    | JobFlagged
+    | EdgeSettled
+    | GroupAdded
+    | GroupDropped
+    | GroupFreed
+    | KeyUsed
+    | KeysDropped
+    | NamesDropped
+)

@@ -1,0 +1,59 @@
+"""The changes of jobs that last: another spec, and instances that are replaced or taken down."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shunter.engine.changes.row import Row
+
+
+class JobUpdated(Row, tag=17):
+    """A lasting job has another spec from now on. What runs by the older one is replaced step by step. `how` is update,
+    scale, rollback or restart; with a `node`, only what runs there is replaced."""
+
+    job: int
+    version: int
+    priority: int
+    labels: dict[str, str]
+    groups: msgspec.Raw
+    options: msgspec.Raw
+    at_ms: int
+    reason: str
+    ref: str
+    how: str = "update"
+    node: int = 0
+
+
+class UpdateSettled(Row, tag=40):
+    """A lasting job has come to the end of an update: all of it runs well by the present spec, or it stays half-way."""
+
+    job: int
+    version: int
+    is_good: bool
+    at_ms: int
+    reason: str
+    ref: str
+
+
+class InstanceSwitched(Row, tag=41):
+    """One instance of a lasting job is taken down, until it is started again."""
+
+    job: int
+    group: str
+    index: int
+    is_down: bool
+    at_ms: int
+    ref: str
+
+
+class InstanceRenewed(Row, tag=42):
+    """One instance of a lasting job is to be replaced by a fresh one of the same spec."""
+
+    job: int
+    group: str
+    index: int
+    at_ms: int
+    ref: str
+
+
+LastingChange = JobUpdated | UpdateSettled | InstanceSwitched | InstanceRenewed

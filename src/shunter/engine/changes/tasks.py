@@ -1,0 +1,121 @@
+"""The changes of tasks: their moves, one row for a run of neighbours.
+
+A row names its job in words as well (`ref`), so that history reads without looking anything up.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from shunter.engine.changes.row import Row
+
+
+class TasksPlaced(Row, tag=3):
+    """queued -> assigned, as attempt `attempt`."""
+
+    job: int
+    group: int
+    first: int
+    last: int
+    attempt: int
+    node: int
+    ref: str
+
+
+class TaskStarted(Row, tag=4):
+    job: int
+    group: int
+    index: int
+    started_ms: int
+    log: int
+    ref: str
+    ports: dict[str, int] = {}
+
+
+class TasksFinished(Row, tag=5):
+    """All of them exited with 0. `started` and `ended` are times packed by `pack_times`; logs follow one another."""
+
+    job: int
+    group: int
+    first: int
+    last: int
+    started: list[int]
+    ended: list[int]
+    log: int
+    ref: str
+
+
+class TaskEnded(Row, tag=6):
+    """One attempt ended otherwise. `event` is RETRIED, GAVE_UP or STOPPED; `not_before_ms` holds for RETRIED."""
+
+    job: int
+    group: int
+    index: int
+    event: int
+    exit_code: int
+    started_ms: int
+    ended_ms: int
+    log: int
+    not_before_ms: int
+    reason: str
+    ref: str
+
+
+class TasksLost(Row, tag=7):
+    """Attempts ended without an exit code: queued again."""
+
+    job: int
+    group: int
+    first: int
+    last: int
+    at_ms: int
+    reason: str
+    ref: str
+
+
+class TasksMoved(Row, tag=8):
+    """A move without further facts. `event` is UNBLOCKED, RETURNED, CANCEL_ASKED, PREEMPTED, STOPPED, REQUEUED,
+    CANCELLED or GAVE_UP. PREEMPTED also stands for a drain or a move: the task is to come back."""
+
+    job: int
+    group: int
+    first: int
+    last: int
+    event: int
+    at_ms: int
+    reason: str
+    ref: str
+
+
+class TaskHealth(Row, tag=20):
+    job: int
+    group: int
+    index: int
+    is_healthy: bool
+    at_ms: int
+    detail: str
+    ref: str
+
+
+class TaskBound(Row, tag=44):
+    """A task goes to this node next, and nowhere else; 0: wherever it fits."""
+
+    job: int
+    group: int
+    index: int
+    node: int
+    at_ms: int
+    reason: str
+    ref: str
+
+
+TaskChange = TasksPlaced | TaskStarted | TasksFinished | TaskEnded | TasksLost | TasksMoved | TaskHealth | TaskBound
+
+
+def pack_times(times_ms: list[int]) -> list[int]:
+    """Times of neighbouring tasks: the first whole, then the differences, which pack into a byte or two."""
+    return [later - earlier for earlier, later in zip([0, *times_ms], times_ms, strict=False)]
+
+
+def unpack_times(steps: list[int]) -> list[int]:
+    return list(accumulate(steps))

@@ -1,0 +1,45 @@
+"""The changes of jobs that are run by the clock or by dispatches."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shunter.engine.changes.row import Row
+
+
+class TemplateSet(Row, tag=24):
+    """A job to be run by the clock or by dispatches: new, or another spec of a known one."""
+
+    namespace: str
+    name: str
+    spec: msgspec.Raw  # JobSpec
+    user: str
+    at_ms: int
+    id: int  # counted with the jobs, so that no job has the same
+
+
+class TemplatePaused(Row, tag=25):
+    namespace: str
+    name: str
+    is_paused: bool
+    at_ms: int
+
+
+class TemplateDropped(Row, tag=26):
+    namespace: str
+    name: str
+    at_ms: int
+
+
+class TemplateFired(Row, tag=27):
+    """A firing was due, or asked for (`due_ms` 0). `job` 0 means that it made no run, and `reason` why."""
+
+    namespace: str
+    name: str
+    due_ms: int
+    job: int
+    reason: str
+    at_ms: int
+
+
+TemplateChange = TemplateSet | TemplatePaused | TemplateDropped | TemplateFired
