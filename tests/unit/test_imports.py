@@ -34,7 +34,7 @@ RULES: dict[str, tuple[str, str]] = {
     "watcher":          ("log model ports engine",                                    "msgspec"),
     "gateway":          ("log model ports engine planning",                           "msgspec numpy"),
     "api":              ("log model ports",                                           "msgspec uvicorn?"),
-    "worker":           ("log model plugins ports worker.keeping",                            "aiodocker? aiohttp? msgspec psutil"),  # noqa: E501
+    "worker":           ("log model plugins ports worker.keeping",                            "aiodocker? aiohttp? msgspec"),  # noqa: E501
     "worker.keeping":   ("",                                                          ""),
     "worker.keeper":    ("",                                                          "keeping"),  # a script beside it
     "simulation":       ("log model ports planning engine watcher adapters.memory",   "msgspec numpy"),

@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from shunter.adapters.system.garbage import collect_seldom
 from shunter.app.config import Config, read_config
 from shunter.app.home import Home
 from shunter.app.options import UpOptions
@@ -48,6 +49,7 @@ def main(arguments: list[str]) -> int:
 
 def run(options: UpOptions, tell: Callable[[Readiness], None]) -> int:
     """The cluster's whole life; returns the exit code."""
+    collect_seldom()  # from now on, because loading modules frees nothing
     import uvloop
 
     home = Home.find()
@@ -71,7 +73,6 @@ def run(options: UpOptions, tell: Callable[[Readiness], None]) -> int:
 
 
 async def _serve(home: Home, options: UpOptions, config: Config, tell: Callable[[Readiness], None]) -> None:
-    from shunter.adapters.system.garbage import collect_seldom
     from shunter.app.manager import Manager
 
     manager = Manager(home, options, config)
@@ -82,7 +83,7 @@ async def _serve(home: Home, options: UpOptions, config: Config, tell: Callable[
         await asyncio.wait_for(manager.start(), START_MAX_S)
     except TimeoutError:
         raise Unavailable(f"nothing was ready within {START_MAX_S:.0f} s") from None
-    collect_seldom()
+    collect_seldom()  # once more, because what is there now stays for good
     tell(Readiness(url=manager.url, workers=manager.workers_address))
     leave_running = await manager.wait()
     await manager.stop(leave_running)

@@ -1,4 +1,4 @@
-"""Python's collector of cycles, told to look seldom. Called once by processes that hold many jobs.
+"""Python's collector of cycles, told to look seldom. Called by processes that hold many jobs.
 
 What the engine drops it drops without cycles, so nearly all memory is freed by counting references; looking for cycles
 through a hundred thousand live jobs again and again takes a quarter of the engine's time.
@@ -15,5 +15,5 @@ MIDDLE_LOOKS = 100  # before everything is
 
 def collect_seldom() -> None:
     gc.collect()
-    gc.freeze()  # what is there after the start stays for good
+    gc.freeze()  # what is there stays for good
     gc.set_threshold(ALLOCATIONS, YOUNG_LOOKS, MIDDLE_LOOKS)

@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
-import psutil
-
 from shunter.log import Log
 from shunter.worker.runtimes.docker.creation import HOST_NETWORK, is_published
 from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway, DaemonRefused, Stream
@@ -261,7 +259,7 @@ class Container:
         except (DaemonAway, DaemonRefused):
             return Outcome(code, now_ms)
         ended_ms = read_time_ms(state["FinishedAt"]) or now_ms
-        if code == KILLED_WITH_DAEMON and self.started_ms < psutil.boot_time() * 1000:
+        if code == KILLED_WITH_DAEMON and self.started_ms < now_ms - time.clock_gettime(time.CLOCK_BOOTTIME) * 1000:
             raise self._give_up("the node was restarted")
         if state.get("OOMKilled") and spec.memory_bytes:
             return Outcome(code, ended_ms, "memory", f"memory limit of {size(spec.memory_bytes)}")
