@@ -10,9 +10,10 @@ from typing import TypeAlias
 
 import msgspec
 
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.schedulings import Scheduling
-from shunter.model.testbeds import Testbed
+from shunter.model.batch_jobs import BatchJob, BatchJobSpec
+from shunter.model.object_meta import ObjectName
+from shunter.model.schedulings import Scheduling, SchedulingSpec
+from shunter.model.testbeds import Testbed, TestbedSpec
 
 GROUP = "batchjob.gcr.io"
 GROUP_ALIAS = "esi.tu-berlin.de"
@@ -25,6 +26,18 @@ PLURALS = {"batchjobs": BATCH_JOB, "testbeds": TESTBED, "schedulings": SCHEDULIN
 SHORT_NAMES = {"bj": BATCH_JOB, "tb": TESTBED, "slots": TESTBED, "sched": SCHEDULING}
 
 Object: TypeAlias = BatchJob | Testbed | Scheduling
+Spec: TypeAlias = BatchJobSpec | TestbedSpec | SchedulingSpec
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A manifest after validation: an object to make, or to change into this."""
+
+    kind: str
+    name: ObjectName
+    spec: Spec
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    revision: int | None = None  # the present one must be this: metadata.resourceVersion, where it is given
 
 
 class ObjectEvent(msgspec.Struct, frozen=True):
