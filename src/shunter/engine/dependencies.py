@@ -90,12 +90,23 @@ def settle_past(round: Round, job: Job, targets: Sequence[tuple[int, JobState | 
 
 
 def settle_dependents(round: Round, ended: Job, outcome: JobState) -> None:
-    """A job has ended: whoever waits for it goes on, or cannot any more."""
+    """A job has ended: whoever waits for it goes on, or cannot any more. A run that was queued behind it goes on when
+    all runs before it have ended."""
     for job_id, edge in round.state.edges.dependents(ended.id):
         job = round.state.jobs[job_id]
-        if job.state is not JobState.STOPPING:
+        if job.state is JobState.STOPPING:
+            continue
+        if edge >= len(job.options.after) and (earlier := _run_before(round.state, job)) is not None:
+            round.record(c.EdgeMoved(job.id, edge, earlier.id))
+        else:
             _settle(round, job, edge, f"{ended.name}@{ended.run}", outcome)
             release(round, job)
+
+
+def _run_before(state: State, job: Job) -> Job | None:
+    """The newest unfinished run of the name that is older than this one."""
+    runs = state.unfinished_runs(job.namespace, job.name)
+    return next((run for run in reversed(runs) if run.run < job.run), None)
 
 
 def release(round: Round, job: Job) -> None:
@@ -128,7 +139,7 @@ def start_ms(job: Job) -> int:
 
 
 def edge_of(job: Job, edge: int) -> After:
-    """What the manifest says of an edge. The further ones let a run follow an earlier run of its name."""
+    """What the manifest says of an edge. A further one lets a run follow the earlier runs of its name."""
     after = job.options.after
     return after[edge] if edge < len(after) else After("", "finished", "run")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -74,13 +73,13 @@ def _submit_one(round: Round, spec: JobSpec, user: str, past: Past) -> Submitted
     return start_run(round, spec, user, past)
 
 
-def start_run(round: Round, spec: JobSpec, user: str, past: Past = NO_PAST, behind: Sequence[int] = ()) -> Submitted:
-    """A new run of the spec's name, whatever runs of it there are. It waits for the end of the jobs in `behind`. Raises
-    Invalid, with nothing recorded, if an edge leads nowhere."""
+def start_run(round: Round, spec: JobSpec, user: str, past: Past = NO_PAST, behind: int = 0) -> Submitted:
+    """A new run of the spec's name, whatever runs of it there are. Queued `behind` the newest of them, it waits for all
+    of them to end. Raises Invalid, with nothing recorded, if an edge leads nowhere."""
     state, options = round.state, spec.options
     name = spec.name or _new_name(round, spec)
     targets = [_target(round, spec, edge, past) for edge in options.after]
-    targets += [(job_id, None) for job_id in behind]
+    targets += [(behind, None)] if behind else []
     job_id, run = state.next_job, state.next_run(spec.namespace, name)
     is_early = options.start_in_s > 0 or options.start_at_ms > round.now_ms
     change = c.JobSubmitted(

@@ -115,10 +115,9 @@ def _fire(round: Round, template: Template, due_ms: int, overlap: str) -> None:
         _fired(round, template, due_ms, 0, f"{len(unfinished)} runs have not ended")
         return
     spec = replace(template.spec, options=replace(template.spec.options, schedule=None))
-    behind = [job.id for job in (unfinished if overlap == "replace" else unfinished[-1:])]
     try:
         refuse_too_many(round, [spec])
-        run = start_run(round, spec, template.user, behind=behind)
+        run = start_run(round, spec, template.user, behind=unfinished[-1].id if unfinished else 0)
     except (Rejected, Busy) as refusal:
         _fired(round, template, due_ms, 0, refusal.detail)
         return

@@ -72,6 +72,7 @@ class Ledger:
             c.JobStopAsked: self._stop_asked,
             c.JobEnded: self._job_ended,
             c.EdgeSettled: lambda change: waits.edge_settled(self, change),
+            c.EdgeMoved: lambda change: waits.edge_moved(self, change),
             c.GroupAdded: self._group_added,
             c.GroupDropped: self._group_dropped,
             c.GroupFreed: self._group_freed,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shunter.simulation.ledger import Ledger
 
 DOOMS = ("timeout", "failures")  # flags of jobs that end as failed
-_BEHIND = After("", "finished", "run")  # an earlier run of the same template
+_BEHIND = After("", "finished", "run")  # the earlier runs of the same template
 
 
 def why_not(ledger: Ledger, job: LedgerJob, group: LedgerGroup, is_queueing: bool = False) -> str:
@@ -36,6 +36,8 @@ def what_passes(ledger: Ledger, job: LedgerJob, group: LedgerGroup) -> str:
     for _, target in edges(ledger, job):
         if target.state not in JOB.ends:
             return f"it waits for job {target.id}, which is {target.state.word}"
+    if len(job.targets) > len(job.options.after) and (earlier := _runs_before(ledger, job)):
+        return f"it is queued behind run {earlier[0].run} of its name, which has not ended"
     pending = (edge.group for edge in group.spec.after for piece in job.pieces(edge.group) if not piece.is_over)
     return next((f"group {name} is not over" for name in pending), "")
 
@@ -72,6 +74,22 @@ def edge_settled(ledger: Ledger, change: c.EdgeSettled) -> None:
     require(target.state in JOB.ends, f"job {job.id}: edge {change.edge} settled while job {target.id} has not ended")
     is_met = edge.when in ("finished", target.state.word)
     require(change.is_met == is_met, f"job {job.id}: edge {change.edge} settled as {change.is_met}")
+
+
+def edge_moved(ledger: Ledger, change: c.EdgeMoved) -> None:
+    job, target = ledger.unfinished[change.job], ledger.unfinished.get(change.target)
+    older = ledger.jobs[job.targets[change.edge]]
+    where = f"job {job.id}: edge {change.edge} moved"
+    require(change.edge >= len(job.options.after), f"{where}, which is one of its manifest")
+    require(older.state in JOB.ends, f"{where} while job {older.id} has not ended")
+    require(
+        target in _runs_before(ledger, job), f"{where} to job {change.target}, which is no earlier run that goes on"
+    )
+    job.targets[change.edge] = change.target
+
+
+def _runs_before(ledger: Ledger, job: LedgerJob) -> list[LedgerJob]:
+    return [other for other in ledger.runs_of(job.namespace, job.name) if other.run < job.run]
 
 
 def has_another_node(ledger: Ledger, group: LedgerGroup, node: int) -> bool:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from shunter.engine.dependencies import waits_for
 from shunter.engine.round import PAYLOADS_BYTES_MAX
 from shunter.engine.templates import CATCH_UP_MAX, Dispatch
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound
@@ -135,6 +136,45 @@ def test_a_queued_firing_runs_when_the_one_before_it_has_ended() -> None:
             [(_, order)] = stage.orders()
             assert order.job == run.id
             await stage.end(node, order, exit_code=1)
+
+    play_from("2026-03-01 00:05", scene)
+
+
+def test_a_queued_firing_waits_for_all_earlier_runs_also_when_a_dispatch_between_them_ends_first() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=9)
+        await stage.submit(cron(overlap="queue"))
+        await stage.settle(6 * 60)
+        [(_, first)] = stage.orders()
+        asked = await stage.engine.dispatch(Dispatch("default", "tick", "me", {}))
+        await stage.settle(10 * 60)
+        [(_, between)] = stage.orders()
+        assert between.job == asked.job_id
+        queued = stage.engine.state.unfinished_runs("default", "tick")[-1]
+        await stage.end(node, between)
+        assert (stage.orders(), stage.counts(queued.id)) == ([], {"waiting": 1})
+        assert waits_for(stage.engine.state, queued) == ["tick@1 to have ended (it is pending)"]
+        await stage.end(node, first)
+        [(_, third)] = stage.orders()
+        assert third.job == queued.id
+
+    play_from("2026-03-01 00:05", scene)
+
+
+def test_a_queued_firing_waits_on_when_the_one_before_it_is_stopped_while_it_waits() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=9)
+        await stage.submit(cron(overlap="queue"))
+        await stage.settle(26 * 60)
+        [(_, running)] = stage.orders()
+        first, second, third = stage.engine.state.unfinished_runs("default", "tick")
+        await stage.engine.stop_tasks(second.id, None, now=False)
+        await stage.revive()
+        await stage.settle()
+        assert {order.job for _, order in stage.orders()} <= {first.id}  # which may be sent again
+        assert stage.counts(third.id) == {"waiting": 1}
+        await stage.end(node, running)
+        assert [order.job for _, order in stage.orders()] == [third.id]
 
     play_from("2026-03-01 00:05", scene)
 

@@ -24,9 +24,8 @@ class EdgeBook:
 
     def begin(self, job: int, targets: list[int]) -> None:
         """A new job waits for these."""
-        self._targets[job] = dict(enumerate(targets))
         for edge, target in enumerate(targets):
-            self._dependents.setdefault(target, {})[job, edge] = None
+            self._add(job, edge, target)
 
     def forget(self, job: int) -> None:
         """The job has ended: it waits for nobody any more."""
@@ -35,18 +34,25 @@ class EdgeBook:
                 self._drop(job, edge)
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
-        return {c.EdgeSettled: self._settled}
+        return {c.EdgeSettled: self._settled, c.EdgeMoved: self._moved}
 
     def dump(self) -> list[list[int]]:
         return [[job, edge, target] for job, edges in self._targets.items() for edge, target in edges.items()]
 
     def load(self, dump: list[list[int]]) -> None:
         for job, edge, target in dump:
-            self._targets.setdefault(job, {})[edge] = target
-            self._dependents.setdefault(target, {})[job, edge] = None
+            self._add(job, edge, target)
 
     def _settled(self, change: c.EdgeSettled) -> None:
         self._drop(change.job, change.edge)
+
+    def _moved(self, change: c.EdgeMoved) -> None:
+        self._drop(change.job, change.edge)
+        self._add(change.job, change.edge, change.target)
+
+    def _add(self, job: int, edge: int, target: int) -> None:
+        self._targets.setdefault(job, {})[edge] = target
+        self._dependents.setdefault(target, {})[job, edge] = None
 
     def _drop(self, job: int, edge: int) -> None:
         target = self._targets[job].pop(edge)

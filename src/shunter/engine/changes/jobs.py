@@ -22,9 +22,7 @@ class JobSubmitted(Row, tag=1):
     groups: msgspec.Raw  # tuple[GroupSpec, ...]; shared between jobs that are alike but for their names
     options: msgspec.Raw = NO_OPTIONS  # JobOptions
     is_waiting: bool = False  # for other jobs or a time: its tasks begin as waiting
-    targets: list[
-        int
-    ] = []  # the jobs that it waits for: by the options' `after`, then those whose end it awaits anyway
+    targets: list[int] = []  # the jobs that it waits for: by the options' `after`, then the run it is queued behind
 
 
 class JobStopAsked(Row, tag=9):
@@ -51,6 +49,14 @@ class JobHeld(Row, tag=21):
     is_held: bool
     at_ms: int
     ref: str
+
+
+class EdgeMoved(Row, tag=50):
+    """The run that this one was queued behind has ended, and one before that has not: it waits for that one now."""
+
+    job: int
+    edge: int
+    target: int
 
 
 class JobFlagged(Row, tag=23):
@@ -130,6 +136,7 @@ JobChange = (
     | JobHeld
     | JobFlagged
     | EdgeSettled
+    | EdgeMoved
     | GroupAdded
     | GroupDropped
     | GroupFreed
