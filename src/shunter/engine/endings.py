@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import msgspec
 
 from shunter.engine import changes as c
@@ -12,7 +14,7 @@ from shunter.engine.records import Group, Job, PastAttempt
 from shunter.engine.round import Round
 from shunter.engine.views import job_view
 from shunter.model.jobs import PLAIN
-from shunter.model.lifecycles import JobEvent, JobState, TaskState
+from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.model.views import JobView, iso
 from shunter.ports.store import FinishedJob, FinishedTasks
 
@@ -74,14 +76,15 @@ def _end(round: Round, job: Job) -> None:
         event, reason = JobEvent.CANCELLED, job.reason or "all of what was left was stopped"
     else:
         event, reason = JobEvent.SUCCEEDED, ""
+    outcome = JOB.move(job.state, event)
     view = job_view(job, round.state)
-    view.state = JobState[event.name].word
+    view.state = outcome.word
     view.ended_at = iso(round.now_ms / 1000)
     view.reason = reason or None
     summary = Summary(
         view,
         [group.history or [] for group in job.groups],
-        [dict(list((group.reasons or {}).items())[:REASONS_MAX]) for group in job.groups],
+        [dict(islice(group.reasons.items(), REASONS_MAX)) if group.reasons else {} for group in job.groups],
         _exit_code(round, job),
         [Piece(group.number, group.spec.name, group.count, group.shown) for group in job.groups],
         job.blueprint.body,
@@ -103,7 +106,7 @@ def _end(round: Round, job: Job) -> None:
         )
     )
     round.record(c.JobEnded(job.id, event, round.now_ms, reason, job.ref))
-    settle_dependents(round, job, JobState[event.name])
+    settle_dependents(round, job, outcome)
 
 
 def _was_stopped(job: Job) -> bool:

@@ -102,19 +102,24 @@ def adopt_group(state: State, group: Group) -> None:
         state.groups.append(group)
     else:
         state.groups[group.slot] = group
-    state.table.group[group.base : group.base + group.count] = group.slot
+    if group.count == 1:
+        state.table.group[group.base] = group.slot
+    else:
+        state.table.group[group.base : group.base + group.count] = group.slot
     group.job.groups.append(group)
     group.job.next_group = max(group.job.next_group, group.number + 1)
     group.task_class.members += 1
     for each, count in enumerate(group.counts):
-        state.task_counts[each] += count
+        if count:
+            state.task_counts[each] += count
     if group.node and group.job.type in EVERYWHERE:
         state.lasting.adopt(group)
 
 
 def drop_group(state: State, group: Group) -> None:
     for each, count in enumerate(group.counts):
-        state.task_counts[each] -= count
+        if count:
+            state.task_counts[each] -= count
     state.table.release(group.base, group.count)
     state.groups[group.slot] = None
     state.free_slots.append(group.slot)

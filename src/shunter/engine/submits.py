@@ -129,7 +129,7 @@ def wind(timers: Timers, template: Template) -> None:
 
 
 def options_body(options: JobOptions) -> msgspec.Raw:
-    return c.NO_OPTIONS if options == PLAIN else msgspec.Raw(msgspec.msgpack.encode(options))
+    return c.NO_OPTIONS if options is PLAIN or options == PLAIN else msgspec.Raw(msgspec.msgpack.encode(options))
 
 
 def _known(round: Round, job_id: int) -> Submitted:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from bisect import insort
 from sys import byteorder
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from shunter.model.lifecycles import TaskState
 PACKED = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
 ROWS_MIN = 1024
 _PLAIN, _COMPRESSED = b"\0", b"\1"
+_QUEUED = int(TaskState.QUEUED)
 
 
 class TaskTable:
@@ -36,12 +38,13 @@ class TaskTable:
     group: NDArray[np.int32]  # slot in State.groups, for going from a row to its group
 
     def __init__(self) -> None:
-        self.rows = ROWS_MIN
+        self.rows = 0
         self.used = 0
+        self._columns: list[NDArray[Any]] = []  # all of them
+        self._packed: list[NDArray[Any]] = []  # those that a packed block holds
         self._free: list[tuple[int, int]] = []  # (base, count), by base, never adjacent to one another
         self._free_rows: list[int] = []  # single rows apart, because one-task jobs come and go by the thousand
-        for name, kind in _KINDS.items():
-            setattr(self, name, np.zeros(self.rows, kind))
+        self._grow(ROWS_MIN)
 
     def allocate(self, count: int) -> int:
         """The base of a block of `count` rows, all queued and never tried."""
@@ -50,37 +53,43 @@ class TaskTable:
             base = self.used
             self._grow(base + count)
             self.used = base + count
-        block = slice(base, base + count)
-        self.state[block] = TaskState.QUEUED
-        self.exit_code[block] = -1
+        if count == 1:  # here and below: single cells cost a fraction of slices, and many jobs have just one task
+            self.state[base], self.exit_code[base] = _QUEUED, -1
+        else:
+            block = slice(base, base + count)
+            self.state[block], self.exit_code[block] = _QUEUED, -1
         return base
 
     def release(self, base: int, count: int) -> None:
         """Give a block back; its rows read as zero from now on."""
-        for name in _KINDS:
-            getattr(self, name)[base : base + count] = 0
         if count == 1:
+            for column in self._columns:
+                column[base] = 0
             self._free_rows.append(base)
             return
+        for column in self._columns:
+            column[base : base + count] = 0
         insort(self._free, (base, count))
         self._merge_free()
 
-    def holds(self, column: NDArray[np.generic], first: int, last: int, value: int) -> bool:
+    def holds(self, column: NDArray[Any], first: int, last: int, value: int) -> bool:
         """Whether all rows first..last of a column have the value; quicker than NumPy for the usual short runs."""
+        if first == last:
+            return bool(column.item(first) == value)
         count = last - first + 1
         return column[first : last + 1].tobytes() == value.to_bytes(column.itemsize, byteorder, signed=True) * count
 
     def pack(self, base: int, count: int) -> bytes:
         """The block's columns; compressed where it pays, as differences, because neighbouring tasks are much alike."""
-        columns = [getattr(self, name)[base : base + count] for name in PACKED]
         if count == 1:
-            return _PLAIN + b"".join([column.tobytes() for column in columns])
+            return _PLAIN + b"".join([column[base].tobytes() for column in self._packed])
+        columns = [column[base : base + count] for column in self._packed]
         steps = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
         return _COMPRESSED + zlib.compress(b"".join([column.tobytes() for column in steps]), 1)
 
     def pack_rows(self, rows: NDArray[np.int64]) -> bytes:
         """These rows' columns, as they are: for a copy that is read at once."""
-        columns = [getattr(self, name)[rows] for name in PACKED]
+        columns = [column[rows] for column in self._packed]
         steps = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
         return _PLAIN + b"".join([column.tobytes() for column in steps])
 
@@ -124,10 +133,12 @@ class TaskTable:
             return
         self.rows = max(rows, self.rows * 2)
         for name, kind in _KINDS.items():
-            old = getattr(self, name)
             new = np.zeros(self.rows, kind)  # untouched pages cost nothing until they are used
-            new[: self.used] = old[: self.used]
+            if self.used:
+                new[: self.used] = getattr(self, name)[: self.used]
             setattr(self, name, new)
+        self._columns = [getattr(self, name) for name in _KINDS]
+        self._packed = [getattr(self, name) for name in PACKED]
 
 
 _KINDS: dict[str, type[np.generic]] = {

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from shunter.model.errors import InvalidMove
@@ -16,7 +17,7 @@ from shunter.model.errors import InvalidMove
 class State(IntEnum):
     """Base of all state and event enumerations: `word` is the spelling used outside the code."""
 
-    @property
+    @cached_property
     def word(self) -> str:
         return self.name.lower()
 

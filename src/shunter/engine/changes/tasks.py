@@ -114,8 +114,10 @@ TaskChange = TasksPlaced | TaskStarted | TasksFinished | TaskEnded | TasksLost |
 
 def pack_times(times_ms: list[int]) -> list[int]:
     """Times of neighbouring tasks: the first whole, then the differences, which pack into a byte or two."""
+    if len(times_ms) == 1:
+        return times_ms
     return [later - earlier for earlier, later in zip([0, *times_ms], times_ms, strict=False)]
 
 
 def unpack_times(steps: list[int]) -> list[int]:
-    return list(accumulate(steps))
+    return steps if len(steps) == 1 else list(accumulate(steps))
