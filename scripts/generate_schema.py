@@ -1,4 +1,4 @@
-"""Writes docs/schema/job.schema.json, by which editors check and complete manifests. Run by `make docs`."""
+"""Writes docs/schema/*.schema.json, by which editors check and complete manifests. Run by `make docs`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import json
 from pathlib import Path
 
 from shunter.model.manifests import job_schema
+from shunter.model.object_manifests import object_schema
+from shunter.model.objects import KINDS
 
-SCHEMA = Path(__file__).parents[1] / "docs" / "schema" / "job.schema.json"
+FOLDER = Path(__file__).parents[1] / "docs" / "schema"
 
 
 def main() -> None:
-    SCHEMA.parent.mkdir(exist_ok=True)
-    SCHEMA.write_text(schema_file(), encoding="utf-8")
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in schema_files().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")
 
 
-def schema_file() -> str:
-    return json.dumps(job_schema(), indent=1) + "\n"
+def schema_files() -> dict[str, str]:
+    """File -> its text."""
+    schemas = {"job": job_schema()} | {kind.lower(): object_schema(kind) for kind in KINDS}
+    return {f"{name}.schema.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()}
 
 
 if __name__ == "__main__":

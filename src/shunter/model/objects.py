@@ -11,7 +11,7 @@ from typing import TypeAlias
 import msgspec
 
 from shunter.model.batch_jobs import BatchJob, BatchJobSpec
-from shunter.model.object_meta import ObjectName
+from shunter.model.object_meta import Document, ObjectName
 from shunter.model.schedulings import Scheduling, SchedulingSpec
 from shunter.model.testbeds import Testbed, TestbedSpec
 
@@ -38,6 +38,7 @@ class Draft(msgspec.Struct, frozen=True):
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     revision: int | None = None  # the present one must be this: metadata.resourceVersion, where it is given
+    own: Document = {}  # path -> value, of fields that only Shunter writes, as the manifest has them
 
 
 class ObjectEvent(msgspec.Struct, frozen=True):

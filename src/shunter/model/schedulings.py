@@ -8,6 +8,7 @@ from shunter.model.lifecycles import State
 from shunter.model.object_meta import Meta, ObjectName
 
 STRICT, RELAXED = "strict", "relaxed"
+CONFIRMATION_TIMEOUT_S = 120.0
 
 
 class SchedulingState(State):
@@ -51,11 +52,16 @@ class SchedulingSpec(msgspec.Struct, frozen=True, array_like=True):
     queue: tuple[ObjectName, ...] = ()
     slots: tuple[SlotJob, ...] = ()
     mode: str = ""  # of slot-based ones: strict or relaxed
-    confirmation_timeout_s: float = 120.0
+    confirmation_timeout_s: float = CONFIRMATION_TIMEOUT_S
 
     @property
     def is_slot_based(self) -> bool:
         return bool(self.mode)
+
+    @property
+    def distinct_jobs(self) -> tuple[ObjectName, ...]:
+        """Each once, in the order in which they are first named: the order of `SchedulingStatus.jobs`."""
+        return tuple(each.job for each in self.slots) if self.is_slot_based else tuple(dict.fromkeys(self.queue))
 
 
 class JobRecord(msgspec.Struct, frozen=True, array_like=True):
@@ -69,7 +75,7 @@ class JobRecord(msgspec.Struct, frozen=True, array_like=True):
 class SchedulingStatus(msgspec.Struct, frozen=True, array_like=True):
     state: SchedulingState = SchedulingState.ACQUIRE
     since_ms: int = 0  # in this state
-    jobs: tuple[JobRecord, ...] = ()  # in the order of `testbeds.strategies.distinct_jobs`
+    jobs: tuple[JobRecord, ...] = ()  # in the order of `SchedulingSpec.distinct_jobs`
     waits_for: str = ""  # whom or what, in words
     problems: list[str] = []
     observed_generation: int = 0

@@ -53,7 +53,8 @@ class PastQuery:
 class ObjectDesk(Protocol):
     async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         """Make or change all of these decoded manifests or none. `namespace` holds where a manifest names none. Where
-        one names a resourceVersion that is not the present one, it is a Conflict. Raises Invalid, Conflict, Busy."""
+        one names a resourceVersion that is not the present one, it is a Conflict; that of what is not there is 0. The
+        rules are those of `model.object_drafts`. Raises Invalid, Conflict, Busy."""
         ...
 
     async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
