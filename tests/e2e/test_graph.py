@@ -31,6 +31,10 @@ def test_a_file_of_jobs_runs_in_the_order_of_its_graph(cluster: Cluster, gate: G
     gate.open()
     cluster.shunter("wait", "fetch", "train", "report")
     assert seen.read_text().split() == ["train/split", "train/join", "report/main"]
+    drawn = cluster.json("graph", "report")
+    settled = {(edge["before"], edge["after"]) for edge in drawn["edges"] if not edge["open"]}
+    assert settled == edges
+    assert {edge["outcome"] for edge in drawn["edges"] if edge["after"] == "report"} == {"succeeded"}
 
 
 def test_what_can_no_longer_run_is_cancelled_with_the_reason(cluster: Cluster) -> None:
@@ -49,6 +53,8 @@ def test_what_can_no_longer_run_is_cancelled_with_the_reason(cluster: Cluster) -
     assert "needs-that cancelled: needs@1 was cancelled" in done.err
     states = {name: cluster.json("job", name)["state"] for name in ("tidies-up", "anyway")}
     assert states == {"tidies-up": "succeeded", "anyway": "succeeded"}
+    [edge] = cluster.json("job", "needs")["terms"]["after"]
+    assert (edge["name"], edge["outcome"], edge["open"]) == ("breaks@1", "failed", False)
 
 
 def test_a_cycle_is_refused_with_the_cycle(cluster: Cluster) -> None:

@@ -15,7 +15,7 @@ from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exits import tell
 from shunter.cli.graph_drawing import Box, draw
-from shunter.cli.job_graph import SUCCEEDED, Graph, Node, around, graph_of_specs, graph_of_views
+from shunter.cli.job_graph import SUCCEEDED, Graph, Link, Node, around, connected, graph_of_specs, graph_of_views
 from shunter.cli.manifest_files import read_file
 from shunter.cli.options import Format, Namespace
 from shunter.cli.printing import Column, coloured, on_terminal, print_document, print_table
@@ -53,6 +53,7 @@ def graph(
 ) -> None:
     """Draw which job waits for which: the unfinished jobs of the cluster, or those of a file, which needs no cluster.
 
+    With a JOB, what hangs together with it is drawn, also what has ended: as what, and what that meant for others.
     A job whose groups wait for one another is drawn as its groups. What is wider than the terminal is listed.
 
     \b
@@ -84,26 +85,30 @@ def _of_file(file: str) -> Graph:
 
 
 def _of_cluster(namespace: str, name: str | None) -> Graph:
+    """All unfinished jobs; or what hangs together with one, whether it has ended or not."""
     with open_client(namespace) as client:
-        views = [job.view for job in client.jobs(states=UNFINISHED, limit=JOBS_DRAWN_MAX)]
-        if name is not None and not any(name in (view.name, f"{view.name}@{view.run}") for view in views):
-            views.append(client.job(name).view)
+        states = UNFINISHED if name is None else ()
+        views = [job.view for job in client.jobs(states=states, limit=JOBS_DRAWN_MAX)]
         if len(views) == JOBS_DRAWN_MAX:
-            tell(f"only the newest {JOBS_DRAWN_MAX:,} unfinished jobs are drawn")
+            tell(f"only the newest {JOBS_DRAWN_MAX:,} jobs are looked at")
+        if name is not None:
+            if not any(name in (view.name, f"{view.name}@{view.run}") for view in views):
+                views.append(client.job(name).view)
+            views = connected(views, name)
         return graph_of_views(views, _ended(client, views))
 
 
 def _ended(client: Client, views: Iterable[JobView]) -> dict[str, str]:
     """States of the jobs that are named by others and have ended."""
     known = {name for view in views for name in (view.name, f"{view.name}@{view.run}")}
-    named = {edge.name: view.namespace for view in views if view.terms is not None for edge in view.terms.after}
-    found = {}
-    for name, namespace in list(named.items())[:ENDED_ASKED_MAX]:
-        if name not in known:
-            try:
-                found[name] = client.job(name, namespace).state
-            except NotFound:
-                continue  # its history is gone already
+    edges = [(edge, view) for view in views if view.terms is not None for edge in view.terms.after]
+    found = {edge.name: edge.outcome for edge, _ in edges if edge.outcome is not None}
+    asked = {edge.name: view.namespace for edge, view in edges if edge.name not in known and edge.name not in found}
+    for name, namespace in list(asked.items())[:ENDED_ASKED_MAX]:
+        try:
+            found[name] = client.job(name, namespace).state
+        except NotFound:
+            continue  # its history is gone already
     return found
 
 
@@ -130,12 +135,16 @@ def _lines(node: Node, found: Graph) -> Iterable[str]:
     tasks = f"{node.count:,} tasks" if node.count > 1 else ""
     if facts := ", ".join(filter(None, (node.state or "", tasks, node.note))):
         yield facts
-    conditions = {
-        f"if {edge.on} {edge.when}" + (", or cannot be" if edge.otherwise == "run" else ""): None
-        for edge in found.edges
-        if edge.after == node.name and (edge.when != SUCCEEDED or edge.otherwise == "run")
-    }
-    yield from conditions
+    yield from dict.fromkeys(filter(None, (_condition(edge) for edge in found.edges if edge.after == node.name)))
+
+
+def _condition(edge: Link) -> str:
+    """What an edge says beside that one comes after the other; or, where that came otherwise, what did."""
+    if edge.is_unmet:
+        return f"{'although' if edge.otherwise == 'run' else 'not run:'} {edge.on} {edge.outcome}"
+    if edge.when != SUCCEEDED or edge.otherwise == "run":
+        return f"if {edge.on} {edge.when}" + (", or cannot be" if edge.otherwise == "run" else "")
+    return ""
 
 
 def _list(found: Graph) -> None:
@@ -143,7 +152,7 @@ def _list(found: Graph) -> None:
 
     def row(node: Node) -> list[str]:
         waits = [
-            edge.before + (f" ({edge.when})" if edge.when != SUCCEEDED else "")
+            edge.before + (f" ({_label(edge)})" if _label(edge) else "")
             for edge in found.edges
             if edge.after == node.name
         ]
@@ -161,9 +170,15 @@ def _dot(found: Graph) -> Iterable[str]:
         label = "\\n".join(_escaped(part) for part in (node.name, node.state or "", node.note) if part)
         yield f'  "{_escaped(node.name)}" [label="{label}"];'
     for edge in found.edges:
-        label = f' [label="{edge.when}"]' if edge.when != SUCCEEDED else ""
+        label = f' [label="{_label(edge)}"]' if _label(edge) else ""
         yield f'  "{_escaped(edge.before)}" -> "{_escaped(edge.after)}"{label};'
     yield "}"
+
+
+def _label(edge: Link) -> str:
+    if edge.is_unmet:
+        return f"{edge.when}, but it {'was ' if edge.outcome == 'cancelled' else ''}{edge.outcome}"
+    return edge.when if edge.when != SUCCEEDED else ""
 
 
 def _escaped(text: str) -> str:

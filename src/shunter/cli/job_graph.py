@@ -35,6 +35,11 @@ class Link(msgspec.Struct, kw_only=True):
     when: str = SUCCEEDED
     otherwise: str = "cancel"
     open: bool = True
+    outcome: str | None = None  # how what was waited for ended, if it had
+
+    @property
+    def is_unmet(self) -> bool:
+        return self.outcome is not None and self.when not in ("finished", self.outcome)
 
 
 class Graph(msgspec.Struct):
@@ -78,12 +83,37 @@ def graph_of_views(views: Iterable[JobView], ended: Mapping[str, str]) -> Graph:
     for view in ordered:
         seen[view.name] = seen.get(view.name, 0) + 1
     for view in ordered:
-        run = f"{view.name}@{view.run}"
+        run = _run_of(view)
         name = run if seen[view.name] > 1 else view.name
         parts = [_Part(group.name, group.count, group_state(group.counts), group.after) for group in view.groups]
         after = view.terms.after if view.terms is not None else ()
         jobs.append(_Job(name, (view.name, run), view.count, view.state, after, parts))
     return _graph(jobs, ended)
+
+
+def connected(views: Sequence[JobView], name: str) -> list[JobView]:
+    """The runs that a job hangs together with, over however many edges: its unfinished runs, else its newest one.
+    `views` are the newest first."""
+    named = [view for view in views if name in (view.name, _run_of(view))]
+    wanted = [view for view in named if view.ended_at is None] or named[:1]
+    by_name = {view.name: view for view in reversed(views)} | {_run_of(view): view for view in views}
+    neighbours: dict[int, list[JobView]] = {}
+    for view in views:
+        for edge in view.terms.after if view.terms is not None else ():
+            if (other := by_name.get(edge.name)) is not None:
+                neighbours.setdefault(view.id, []).append(other)
+                neighbours.setdefault(other.id, []).append(view)
+    found = {view.id: view for view in wanted}
+    while wanted:
+        for other in neighbours.get(wanted.pop().id, ()):
+            if other.id not in found:
+                found[other.id] = other
+                wanted.append(other)
+    return list(found.values())
+
+
+def _run_of(view: JobView) -> str:
+    return f"{view.name}@{view.run}"
 
 
 def group_state(counts: Mapping[str, int]) -> str:
@@ -149,7 +179,10 @@ def _add_job(graph: Graph, job: _Job, firsts: dict[str, list[str]], lasts: dict[
 
 
 def _link(before: str, after: str, edge: EdgeView) -> Link:
-    return Link(before=before, after=after, on=edge.name, when=edge.when, otherwise=edge.otherwise, open=edge.open)
+    return Link(
+        before=before, after=after, on=edge.name, when=edge.when, otherwise=edge.otherwise, open=edge.open,
+        outcome=edge.outcome,
+    )  # fmt: skip
 
 
 def _sorted(graph: Graph) -> Graph:

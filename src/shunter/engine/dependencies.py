@@ -82,8 +82,14 @@ def settle_past(round: Round, job: Job, targets: Sequence[tuple[int, JobState | 
     """Settle those edges of a new job whose targets ended before it came; then it may have nothing to wait for."""
     for edge, (_, ended) in enumerate(targets):
         if ended is not None and job.state is not JobState.STOPPING:
-            _settle(round, job, edge, edge_of(job, edge).job or "an earlier run", ended)
+            _settle(round, job, edge, _ended_run(round.state, job, edge), ended)
     release(round, job)
+
+
+def _ended_run(state: State, job: Job, edge: int) -> str:
+    """NAME@RUN of what an edge of a new job names."""
+    reference = edge_of(job, edge).job
+    return reference if "@" in reference else f"{reference}@{state.last_run(job.namespace, reference)[0]}"
 
 
 # ---- when something has ended, or a time has come ----
@@ -172,10 +178,11 @@ def unmet(edge: After | GroupAfter, target: str, outcome: str) -> str:
 
 def _settle(round: Round, job: Job, edge: int, target: str, ended: JobState) -> None:
     wish = edge_of(job, edge)
-    if not is_met(wish, ended.word) and wish.otherwise == "cancel":
+    met = is_met(wish, ended.word)
+    stops = not met and wish.otherwise == "cancel"
+    if stops:
         on_stop(round, job.id, None, now=False, reason=unmet(wish, target, ended.word))
-    else:
-        round.record(c.EdgeSettled(job.id, edge, is_met(wish, ended.word), round.now_ms, job.ref))
+    round.record(c.EdgeSettled(job.id, edge, met, round.now_ms, job.ref, target, ended.word, stops))
 
 
 def _wish(when: str) -> str:

@@ -81,6 +81,7 @@ def _end(round: Round, job: Job) -> None:
     view.state = outcome.word
     view.ended_at = iso(round.now_ms / 1000)
     view.reason = reason or None
+    _stop_waiting(view)
     summary = Summary(
         view,
         [group.history or [] for group in job.groups],
@@ -107,6 +108,14 @@ def _end(round: Round, job: Job) -> None:
     )
     round.record(c.JobEnded(job.id, event, round.now_ms, reason, job.ref))
     settle_dependents(round, job, outcome)
+
+
+def _stop_waiting(view: JobView) -> None:
+    """A run that was stopped before all had come that it waited for waits no more."""
+    if view.terms is not None:
+        view.terms.waits_for = []
+        for edge in view.terms.after:
+            edge.open = False
 
 
 def _was_stopped(job: Job) -> bool:

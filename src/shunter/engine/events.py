@@ -120,8 +120,7 @@ def render(version: int, at: float, changes: list[c.Change], node_name: Callable
     events: list[EventView] = []
     for change in changes:
         renderer = _RENDERERS.get(type(change))
-        if renderer is not None:
-            fields = renderer(change, node_name)
+        if renderer is not None and (fields := renderer(change, node_name)):
             events.append(EventView(id=f"{version}-{len(events)}", at=iso(at) or "", **fields))
     return events
 
@@ -194,6 +193,8 @@ def _held(change: c.JobHeld, _: Callable[[int], str]) -> dict[str, Any]:
 
 
 def _edge_settled(change: c.EdgeSettled, _: Callable[[int], str]) -> dict[str, Any]:
+    if change.stops:
+        return {}  # that it is stopped, and why, is an event of its own
     reason = None if change.is_met else "what it waited for ended otherwise, and it runs all the same"
     return {**_job("job.unblocked", change.ref, None), "reason": reason}
 

@@ -87,8 +87,9 @@ def lasting_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int
 def job_terms(job: Job, state: State) -> JobTerms | None:
     """What of a job is not plain; None where all of it is."""
     options = job.options
-    is_plain = options is PLAIN and not job.is_held and not state.edges.targets(job.id)
-    if is_plain and not any(group.spec.after for group in job.groups):
+    is_plain = options is PLAIN and not job.is_held
+    has_edges = state.edges.targets(job.id) or state.edges.settled(job.id)
+    if is_plain and not has_edges and not any(group.spec.after for group in job.groups):
         return None
     return JobTerms(
         queue=options.queue,
@@ -104,13 +105,18 @@ def job_terms(job: Job, state: State) -> JobTerms | None:
 
 
 def _edges(job: Job, state: State) -> list[EdgeView]:
-    """The edges of its manifest, and that to an earlier run of its name while it waits for that."""
-    targets = state.edges.targets(job.id)
+    """The edges of its manifest, and that to an earlier run of its name."""
+    targets, settled = state.edges.targets(job.id), state.edges.settled(job.id)
     found = []
-    for place in sorted({*range(len(job.options.after)), *targets}):
+    for place in sorted({*range(len(job.options.after)), *targets, *settled}):
         edge, target = edge_of(job, place), state.jobs.get(targets.get(place, -1))
-        name = edge.job if target is None else f"{target.name}@{target.run}"
-        found.append(EdgeView(name=name, when=edge.when, otherwise=edge.otherwise, open=place in targets))
+        name, outcome = settled.get(place, (edge.job if target is None else f"{target.name}@{target.run}", None))
+        found.append(
+            EdgeView(
+                name=name or edge.job, when=edge.when, otherwise=edge.otherwise, open=place in targets,
+                outcome=outcome or None,
+            )
+        )  # fmt: skip
     return found
 
 

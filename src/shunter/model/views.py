@@ -47,10 +47,11 @@ class AttemptView(msgspec.Struct, kw_only=True):
 class EdgeView(msgspec.Struct, kw_only=True):
     """What a job or a group waits for, or has waited for."""
 
-    name: str  # of the job (with its run, while it is waited for) or of the group
+    name: str  # of the job, with its run, or of the group
     when: str  # succeeded | finished | failed
     otherwise: str  # cancel | run
     open: bool  # it is still waited for
+    outcome: str | None = None  # of a job: how it ended. Null: it had not when the waiting was over, or is yet to end
 
 
 class GroupView(msgspec.Struct, kw_only=True):

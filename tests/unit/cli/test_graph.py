@@ -141,6 +141,36 @@ def test_two_runs_of_a_name_are_told_apart(cluster: Cluster, shunter: Shunter) -
     assert [(each["before"], each["after"]) for each in found["edges"]] == [("nightly@1", "nightly@2")]
 
 
+def settled(name: str, outcome: str, **fields: str) -> dict[str, object]:
+    return {**edge(name, open=False), "outcome": outcome, **fields}
+
+
+def test_a_job_that_has_ended_is_drawn_with_what_it_waited_for_and_who_waited_for_it(
+    cluster: Cluster, shunter: Shunter
+) -> None:
+    def ended(name: str, id: int, state: str, *after: dict[str, object], run: int = 1) -> dict[str, object]:
+        terms = {"after": list(after)} if after else None
+        return job_document(name, id=id, run=run, state=state, ended_at="2026-03-01T00:00:00Z", terms=terms)
+
+    cluster.answers["GET /jobs"] = page(
+        ended("fetch", 6, "succeeded", run=2),
+        ended("anyway", 5, "succeeded", settled("train@1", "cancelled", otherwise="run")),
+        ended("other", 4, "succeeded"),
+        ended("train", 3, "cancelled", settled("fetch@1", "failed"), settled("gone@7", "succeeded")),
+        ended("fetch", 1, "failed"),
+    )
+    drawn = json.loads(shunter("graph", "train", "--output", "json").out)
+    assert {node["name"]: node["state"] for node in drawn["nodes"]} == {
+        "fetch": "failed", "gone@7": "succeeded", "train": "cancelled", "anyway": "succeeded"
+    }  # fmt: skip
+    assert {(link["before"], link["after"], link["outcome"]) for link in drawn["edges"]} == {
+        ("fetch", "train", "failed"), ("gone@7", "train", "succeeded"), ("train", "anyway", "cancelled")
+    }  # fmt: skip
+    said = shunter("graph", "train", "--ascii").out
+    assert "not run: fetch failed" in said and "although train cancelled" in said
+    assert 'label="succeeded, but it was cancelled"' in shunter("graph", "train", "-o", "dot").out
+
+
 def test_a_job_that_is_in_no_graph_is_named(cluster: Cluster, shunter: Shunter, pipeline: str) -> None:
     said = shunter("graph", "-f", pipeline, "nobody")
     assert said.code == 2 and "nobody" in said.err

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
+import msgspec
 import pytest
 
 from shunter.engine.dependencies import waits_for
+from shunter.engine.endings import Summary
 from shunter.engine.recovery import fingerprint
 from shunter.model.errors import Invalid
 from shunter.model.jobs import After, GroupAfter, GroupSpec, JobOptions, JobSpec, TaskSpec
@@ -178,6 +180,38 @@ def test_a_stopped_job_that_waits_is_waited_for_no_more() -> None:
         assert stage.engine.state.edges.dependents(a.job_id) == []
 
     play(scene)
+
+
+def test_history_knows_which_run_an_edge_meant_and_how_that_ended() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        for exit_code in (1, 0):
+            await stage.submit(spec("a"))
+            [(_, order)] = stage.orders()
+            await stage.end(node, order, exit_code)
+        await stage.submit(spec("long"))
+        [(_, long)] = stage.orders()
+        await stage.submit(
+            spec("never", options=after("a@1", "long")), spec("late", options=after("a", After("long", "finished")))
+        )
+        assert await edges_of(stage, "never") == [("a@1", False, "failed"), ("long@1", False, None)]
+        await stage.engine._save_snapshot(stage.engine.epoch)
+        assert await stage.replayed() == fingerprint(stage.engine.state)
+        await stage.end(node, long, 3)
+        [(_, order)] = stage.orders()
+        await stage.end(node, order)
+        assert await edges_of(stage, "late") == [("a@2", False, "succeeded"), ("long@1", False, "failed")]
+
+    play(scene)
+
+
+async def edges_of(stage: Stage, name: str) -> list[tuple[str, bool, str | None]]:
+    """The edges of a run that has ended, as history has them."""
+    finished = await stage.store.finished_run("default", name, 1)
+    assert finished is not None
+    terms = msgspec.msgpack.decode(finished.summary, type=Summary).view.terms
+    assert terms is not None and terms.waits_for == []
+    return [(edge.name, edge.open, edge.outcome) for edge in terms.after]
 
 
 def test_groups_run_in_the_order_of_their_edges() -> None:

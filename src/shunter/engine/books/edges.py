@@ -1,5 +1,5 @@
-"""Which jobs wait for which others: the edges that have not been settled, both ways round. Read by
-`engine.dependencies`, which decides how each one settles."""
+"""Which jobs wait for which others: the open edges both ways round, and how the others of an unfinished job settled.
+Read by `engine.dependencies`, which decides how each one settles."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ from typing import Any
 
 from shunter.engine import changes as c
 
+Settled = tuple[str, str]  # NAME@RUN of what was waited for, and the state in which it ended
+
 
 class EdgeBook:
     def __init__(self) -> None:
         self._targets: dict[int, dict[int, int]] = {}  # job -> place of the edge -> the job that it waits for
         self._dependents: dict[int, dict[tuple[int, int], None]] = {}  # job -> (job that waits, place of its edge)
 
+        self._settled: dict[int, dict[int, Settled]] = {}  # job -> place of the edge
+
     def targets(self, job: int) -> Mapping[int, int]:
         """The jobs that this one still waits for, by the place of the edge."""
         return self._targets.get(job, {})
+
+    def settled(self, job: int) -> Mapping[int, Settled]:
+        """How the other edges of an unfinished job were settled."""
+        return self._settled.get(job, {})
 
     def dependents(self, job: int) -> list[tuple[int, int]]:
         """Who waits for this job: (job, place of its edge), in the order in which they came."""
@@ -29,22 +37,30 @@ class EdgeBook:
 
     def forget(self, job: int) -> None:
         """The job has ended: it waits for nobody any more."""
+        self._settled.pop(job, None)
         if job in self._targets:
             for edge in list(self._targets[job]):
                 self._drop(job, edge)
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
-        return {c.EdgeSettled: self._settled, c.EdgeMoved: self._moved}
+        return {c.EdgeSettled: self._settle, c.EdgeMoved: self._moved}
 
-    def dump(self) -> list[list[int]]:
-        return [[job, edge, target] for job, edges in self._targets.items() for edge, target in edges.items()]
+    def dump(self) -> list[list[Any]]:
+        return [
+            *([job, edge, target] for job, edges in self._targets.items() for edge, target in edges.items()),
+            *([job, edge, *how] for job, edges in self._settled.items() for edge, how in edges.items()),
+        ]
 
-    def load(self, dump: list[list[int]]) -> None:
-        for job, edge, target in dump:
-            self._add(job, edge, target)
+    def load(self, dump: list[list[Any]]) -> None:
+        for job, edge, target, *outcome in dump:
+            if outcome:
+                self._settled.setdefault(job, {})[edge] = target, outcome[0]
+            else:
+                self._add(job, edge, target)
 
-    def _settled(self, change: c.EdgeSettled) -> None:
+    def _settle(self, change: c.EdgeSettled) -> None:
         self._drop(change.job, change.edge)
+        self._settled.setdefault(change.job, {})[change.edge] = change.target, change.outcome
 
     def _moved(self, change: c.EdgeMoved) -> None:
         self._drop(change.job, change.edge)

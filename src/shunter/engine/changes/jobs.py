@@ -70,13 +70,17 @@ class JobFlagged(Row, tag=23):
 
 
 class EdgeSettled(Row, tag=22):
-    """One of the jobs that this one waits for has ended. `is_met` False: it can come true no more, but runs anyway."""
+    """One of the jobs that this one waits for has ended, as `outcome`. `is_met` False: what was wanted can come true no
+    more. Then the job runs anyway, or it is stopped, which is recorded beside it."""
 
     job: int
     edge: int  # its place among the job's targets
     is_met: bool
     at_ms: int
     ref: str
+    target: str = ""  # NAME@RUN of the one that has ended
+    outcome: str = ""  # succeeded | failed | cancelled
+    stops: bool = False
 
 
 class GroupAdded(Row, tag=18):
