@@ -20,6 +20,7 @@ class Waiting(Sequence[Queued]):
         self.tick = 0
         self._queued: dict[int, Queued] = {}
         self._changed: dict[int, int] = {}  # class id -> tick of its last change, the latest last
+        self._entered: dict[int, int] = {}  # class id -> tick at which it came to wait, the latest last
         self._forgotten = 0  # changes up to this tick are not known any more
 
     def put(self, queued: Queued) -> None:
@@ -27,19 +28,26 @@ class Waiting(Sequence[Queued]):
         class_id = queued.task_class.id
         if queued.count <= 0:
             self.drop(class_id)
-        elif self._queued.get(class_id) != queued:
+        elif (before := self._queued.get(class_id)) != queued:
             self._queued[class_id] = queued
             self._note(class_id)
+            if before is None:
+                self._entered[class_id] = self.tick
 
     def drop(self, class_id: int) -> None:
         if self._queued.pop(class_id, None) is not None:
             self._note(class_id)
+            del self._entered[class_id]
             if len(self._changed) > len(self._queued) + GONE_MAX:
                 self._changed = {id: tick for id, tick in self._changed.items() if id in self._queued}
                 self._forgotten = self.tick
 
     def get(self, class_id: int) -> Queued | None:
         return self._queued.get(class_id)
+
+    def entered(self, class_id: int) -> int:
+        """The tick at which a class that waits came to do so: who came later stands behind it."""
+        return self._entered[class_id]
 
     def changed_since(self, tick: int) -> list[int] | None:
         """The classes that changed after that tick, gone ones included; None if that is not known any more."""

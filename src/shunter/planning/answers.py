@@ -1,0 +1,242 @@
+"""What a view works out only when it is asked: noting it down, and answering from what was noted.
+
+`Listening` notes what a policy asks, for the flight recorder; `full_answers` asks for everything that a policy may, for
+those who cannot ask back; `Recorded` answers in a reader's view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from shunter.model.situations import RULES, RUNNING, Answers, ClassRow, RuleRow, RunningRows
+from shunter.planning.view import ClusterView, IntArray, Rules, Running, TaskClass
+
+LOWEST_NONE = 2**31  # what `lowest_priority` says where nothing runs
+Amounts = dict[int, int]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Listening:
+    """Notes what its view is asked, and answers it. Made for one decision."""
+
+    def __init__(self, view: ClusterView) -> None:
+        self._asked: dict[str, Any] = {"repels": None if view.repels is None else {}}
+        self._classes: dict[int, TaskClass] = {}
+        self._view = view
+        self.view = replace(
+            view,
+            running=view.running and self._running,
+            classes=view.classes and self._class_of,
+            tally=view.tally and self._tally,
+            presence=view.presence and self._presence,
+            matches=view.matches and self._matches,
+            repels=view.repels and self._repels,
+            lowest_priority=view.lowest_priority and self._lowest_priority,
+            called=view.called and self._called,
+        )
+
+    def answers(self) -> Answers | None:
+        """None if nothing was asked."""
+        if not self._classes and len(self._asked) == 1 and not self._asked["repels"] and self._view.repels is None:
+            return None
+        return Answers(classes=[class_row(each) for each in self._classes.values()], **self._asked)
+
+    def _running(self) -> Running:
+        running = _present(self._view.running)()
+        self._asked["running"] = running_rows(running)
+        return running
+
+    def _class_of(self, class_id: int) -> TaskClass:
+        self._classes[class_id] = _present(self._view.classes)(class_id)
+        return self._classes[class_id]
+
+    def _tally(self, class_id: int) -> Mapping[int, int]:
+        tally = _present(self._view.tally)(class_id)
+        self._asked.setdefault("tally", {})[class_id] = dict(tally)
+        return tally
+
+    def _presence(self, match: str) -> IntArray:
+        counts = _present(self._view.presence)(match)
+        self._asked.setdefault("presence", {})[match] = sparse(counts)
+        return counts
+
+    def _matches(self, match: str, class_id: int) -> bool:
+        holds = _present(self._view.matches)(match, class_id)
+        self._asked.setdefault("matches", {}).setdefault(match, {})[class_id] = holds
+        return holds
+
+    def _repels(self, class_id: int) -> IntArray | None:
+        counts = _present(self._view.repels)(class_id)
+        self._asked["repels"][class_id] = None if counts is None else sparse(counts)
+        return counts
+
+    def _lowest_priority(self) -> int:
+        self._asked["lowest_priority"] = lowest = _present(self._view.lowest_priority)()
+        return lowest
+
+    def _called(self, class_id: int) -> str:
+        name = _present(self._view.called)(class_id)
+        self._asked.setdefault("called", {})[class_id] = name
+        return name
+
+
+def full_answers(view: ClusterView, wants: Collection[str]) -> Answers:
+    """All that a policy may ask about what waits and what runs."""
+    listening = Listening(view)
+    asking = listening.view
+    if RUNNING in wants and asking.running is not None:
+        class_of = _present(asking.classes)
+        for class_id in np.unique(asking.running().class_ids).tolist():
+            class_of(class_id)
+        if asking.lowest_priority is not None:
+            asking.lowest_priority()
+    if RULES in wants:
+        _ask_about_rules(asking)
+    return listening.answers() or Answers()
+
+
+def _ask_about_rules(view: ClusterView) -> None:
+    classes = [queued.task_class for queued in view.queued]
+    if view.tally is None or view.presence is None or view.matches is None:
+        return
+    for match in dict.fromkeys(_matches_of(classes)):
+        view.presence(match)
+        for each in classes:
+            view.matches(match, each.id)
+    for each in classes:
+        if each.rules is not None:
+            view.tally(each.id)
+        if view.repels is not None:
+            view.repels(each.id)
+
+
+def _matches_of(classes: Iterable[TaskClass]) -> Iterable[str]:
+    for each in classes:
+        for rule in each.rules.affinity if each.rules is not None else ():
+            if rule.to == "job":
+                yield rule.match
+
+
+class Recorded:
+    """Answers from a record. What was not asked when it was made is answered as if nothing ran, and `missing` counts
+    it."""
+
+    def __init__(self, answers: Answers, count: int, known: Mapping[int, TaskClass]) -> None:
+        self._answers, self._count, self._known = answers, count, known
+        self._classes = {row.id: row for row in answers.classes}
+        self.missing = 0
+
+    def running(self) -> Running:
+        rows = self._answers.running
+        if rows is None:
+            self.missing += 1
+            rows = RunningRows([], [], [], [], [], [], [])
+        return read_running(rows)
+
+    def class_of(self, class_id: int) -> TaskClass:
+        known = self._known.get(class_id)
+        return known if known is not None else read_class(self._classes[class_id])
+
+    def tally(self, class_id: int) -> Mapping[int, int]:
+        found = self._answers.tally.get(class_id)
+        self.missing += found is None
+        return found or {}
+
+    def presence(self, match: str) -> IntArray:
+        found = self._answers.presence.get(match)
+        self.missing += found is None
+        return dense(found or {}, self._count)
+
+    def matches(self, match: str, class_id: int) -> bool:
+        found = self._answers.matches.get(match, {}).get(class_id)
+        self.missing += found is None
+        return bool(found)
+
+    def repels(self, class_id: int) -> IntArray | None:
+        asked = self._answers.repels or {}
+        self.missing += class_id not in asked
+        found = asked.get(class_id)
+        return None if found is None else dense(found, self._count)
+
+    def lowest_priority(self) -> int:
+        lowest = self._answers.lowest_priority
+        self.missing += lowest is None
+        return LOWEST_NONE if lowest is None else lowest
+
+    def called(self, class_id: int) -> str:
+        return self._answers.called.get(class_id, f"class {class_id}")
+
+
+def class_row(task_class: TaskClass) -> ClassRow:
+    rules = task_class.rules
+    row = None
+    if rules is not None:
+        row = RuleRow(rules.job, rules.gang, rules.exclusive, rules.distinct, rules.spread, rules.affinity)
+    return ClassRow(
+        task_class.id,
+        dict(task_class.needs),
+        task_class.namespace,
+        task_class.user,
+        task_class.priority,
+        task_class.datacenters,
+        task_class.constraints,
+        task_class.queue,
+        task_class.runtime,
+        task_class.deadline_ms,
+        row,
+    )
+
+
+def read_class(row: ClassRow) -> TaskClass:
+    rules = row.rules
+    return TaskClass(
+        row.id, row.needs, row.namespace, row.user, row.priority, row.datacenters, row.constraints, row.queue,
+        row.runtime, row.deadline_ms,
+        None if rules is None
+        else Rules(rules.job, rules.gang, rules.exclusive, rules.distinct, rules.spread, rules.affinity),
+    )  # fmt: skip
+
+
+def running_rows(running: Running) -> RunningRows:
+    return RunningRows(
+        running.class_ids.tolist(),
+        running.node.tolist(),
+        running.count.tolist(),
+        running.priority.tolist(),
+        running.started_ms.tolist(),
+        running.end_ms.tolist(),
+        running.is_stopping.tolist(),
+    )
+
+
+def read_running(rows: RunningRows) -> Running:
+    return Running(
+        np.array(rows.class_ids, np.int64),
+        np.array(rows.node, np.int64),
+        np.array(rows.count, np.int64),
+        np.array(rows.priority, np.int64),
+        np.array(rows.started_ms, np.int64),
+        np.array(rows.end_ms, np.int64),
+        np.array(rows.is_stopping, np.bool_),
+    )
+
+
+def sparse(counts: IntArray) -> Amounts:
+    rows = np.flatnonzero(counts)
+    return dict(zip(rows.tolist(), counts[rows].tolist(), strict=True))
+
+
+def dense(amounts: Amounts, count: int) -> IntArray:
+    counts = np.zeros(count, np.int64)
+    counts[list(amounts)] = list(amounts.values())
+    return counts
+
+
+def _present(ask: Callable[P, R] | None) -> Callable[P, R]:
+    assert ask is not None, "only what the view has is wrapped"
+    return ask

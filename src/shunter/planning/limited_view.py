@@ -1,0 +1,88 @@
+"""What of a view a policy gets to see: what it wants, in every mode alike, and nothing else.
+
+A policy says it by its attribute `wants`. Called by the engine for policies in rounds and by readers of deltas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from shunter.model.resources import STANDARD
+from shunter.model.situations import NAMES, OBJECTS, RULES, RUNNING, TASKS, WANTS_DEFAULT
+from shunter.planning.view import ClusterView, NodeKind, Nodes, Policy
+from shunter.planning.waiting import Waiting
+
+ROWS_MIN = 64
+COLUMNS = ("capacity", "reserved", "busy", "tasks", "eligible", "owner", "kind", "changed")
+
+
+def wants_of(policy: Policy) -> tuple[str, ...]:
+    return tuple(getattr(policy, "wants", WANTS_DEFAULT))
+
+
+def limit_view(view: ClusterView, wants: Collection[str]) -> ClusterView:
+    less: dict[str, Any] = {}
+    if TASKS not in wants:
+        less |= {"nodes": empty_nodes(), "queued": Waiting(), "usage": {}, "queues": {}, "licences": {}}
+        less |= {"preempt_gap": None, "reserve_after_s": None, "hold_after_s": None}
+    if OBJECTS not in wants:
+        less |= {"testbeds": {}, "batch_jobs": {}, "schedulings": {}}
+    if RUNNING not in wants:
+        less |= {"running": None, "classes": None, "lowest_priority": None}
+    if RULES not in wants:
+        less |= {"tally": None, "presence": None, "matches": None, "repels": None}
+    if NAMES not in wants:
+        less["called"] = None
+    return replace(view, **less) if less else view
+
+
+def empty_nodes(resources: Sequence[str] = STANDARD) -> Nodes:
+    """Room for some nodes; only row 0, which is none."""
+    rows, width = ROWS_MIN, len(resources)
+    return Nodes(
+        resources=list(resources),
+        capacity=np.zeros((rows, width), np.int64),
+        reserved=np.zeros((rows, width), np.int64),
+        busy=np.zeros(rows),
+        tasks=np.zeros(rows, np.int64),
+        eligible=np.zeros(rows, np.bool_),
+        owner=np.zeros(rows, np.int64),
+        kind=np.zeros(rows, np.int32),
+        changed=np.zeros(rows, np.int64),
+        kinds=[NodeKind("", {}, {})],
+        names=[""],
+    )
+
+
+def view_hash(view: ClusterView) -> str:
+    """Equal for views that show the same, however they were put together. It reads everything: for tests and records
+    of single moments, not for every round."""
+    nodes, count = view.nodes, view.nodes.count
+    digest = blake2b(digest_size=16)
+    for name in COLUMNS:
+        digest.update(np.ascontiguousarray(getattr(nodes, name)[:count]).tobytes())
+    told = (
+        nodes.resources, nodes.names[:count], [(k.datacenter, dict(k.labels), dict(k.attributes)) for k in nodes.kinds],
+        sorted(nodes.ineligible_because.items()), nodes.tick,
+        [_queued_key(queued) for queued in view.queued],
+        sorted((who, amounts.tolist()) for who, amounts in view.usage.items()),
+        sorted(view.queues.items(), key=lambda item: item[0]), sorted(view.licences.items()),
+        view.preempt_gap, view.reserve_after_s, view.hold_after_s,
+        list(view.testbeds.items()), list(view.batch_jobs.items()), list(view.schedulings.items()),
+    )  # fmt: skip
+    digest.update(repr(told).encode())
+    return digest.hexdigest()
+
+
+def _queued_key(queued: Any) -> tuple[Any, ...]:
+    each = queued.task_class
+    return (
+        each.id, sorted(each.needs.items()), each.namespace, each.user, each.priority, each.datacenters,
+        each.constraints, each.queue, each.runtime, each.deadline_ms, each.rules,
+        queued.count, queued.since, queued.since_ms, queued.estimate_s, sorted(queued.avoid),
+    )  # fmt: skip

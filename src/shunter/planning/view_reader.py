@@ -1,0 +1,173 @@
+"""A cluster view put together from deltas (`planning.deltas`). Policies cannot tell it from the engine's own.
+
+Kept by whoever decides elsewhere: external schedulers, policies outside of rounds, shadows, replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TypeVar
+
+import numpy as np
+
+from shunter.model.batch_jobs import BatchJob
+from shunter.model.object_meta import ObjectName
+from shunter.model.schedulings import Scheduling
+from shunter.model.situations import OBJECTS, TASKS, Answers, NodeRows, ViewDelta
+from shunter.model.testbeds import Testbed
+from shunter.planning.answers import Recorded, read_class
+from shunter.planning.limited_view import COLUMNS, empty_nodes, limit_view
+from shunter.planning.view import ClusterView, IntArray, NodeKind, Nodes, Queued, QueueRules, TaskClass
+from shunter.planning.waiting import Waiting
+
+Kept = TypeVar("Kept", Testbed, BatchJob, Scheduling)
+
+
+class GapInDeltas(Exception):
+    """A delta is missing: the reader has to begin again, with a whole one."""
+
+
+class ViewReader:
+    """What `wants` does not name is not in the view. `missing` counts questions that the deltas could not answer."""
+
+    def __init__(self, wants: Collection[str]) -> None:
+        self._wants = frozenset(wants)
+        self._number = 0
+        self._answers: Recorded | None = None
+        self._missing = 0
+        self._start()
+
+    def read(self, delta: ViewDelta) -> ClusterView:
+        """The view as of this delta; it is valid until the next one is read. Raises GapInDeltas."""
+        if delta.is_whole:
+            self._start()
+        elif delta.number != self._number + 1:
+            raise GapInDeltas(f"delta {delta.number} came after {self._number}")
+        self._number = delta.number
+        if TASKS in self._wants:
+            _read_nodes(self._nodes, delta)
+            self._read_queued(delta)
+            self._read_limits(delta)
+        if OBJECTS in self._wants:
+            _read_objects(self._testbeds, delta.testbeds, delta.testbeds_gone)
+            _read_objects(self._batch_jobs, delta.batch_jobs, delta.batch_jobs_gone)
+            _read_objects(self._schedulings, delta.schedulings, delta.schedulings_gone)
+        return self._view(delta)
+
+    @property
+    def missing(self) -> int:
+        return self._missing + (self._answers.missing if self._answers is not None else 0)
+
+    def _start(self) -> None:
+        self._nodes = empty_nodes(resources=())
+        self._waiting = Waiting()
+        self._classes: dict[int, TaskClass] = {}
+        self._usage: dict[tuple[str, str], IntArray] = {}
+        self._queues: dict[str, QueueRules] = {}
+        self._licences: dict[str, tuple[int, int]] = {}
+        self._testbeds: dict[ObjectName, Testbed] = {}
+        self._batch_jobs: dict[ObjectName, BatchJob] = {}
+        self._schedulings: dict[ObjectName, Scheduling] = {}
+
+    def _read_queued(self, delta: ViewDelta) -> None:
+        for row in delta.classes:
+            self._classes[row.id] = read_class(row)
+        for class_id in delta.gone:
+            self._waiting.drop(class_id)
+        for each in delta.queued:
+            task_class = self._classes[each.class_id]
+            avoid = frozenset(each.avoid)
+            self._waiting.put(Queued(task_class, each.count, each.since, each.since_ms, each.estimate_s, avoid))
+        for class_id in delta.gone:
+            if self._waiting.get(class_id) is None:
+                self._classes.pop(class_id, None)
+
+    def _read_limits(self, delta: ViewDelta) -> None:
+        for row in delta.usage:
+            if row.amounts is None:
+                del self._usage[row.namespace, row.user]
+            else:
+                self._usage[row.namespace, row.user] = np.array(row.amounts, np.int64)
+        if delta.queues is not None:
+            self._queues = {
+                row.name: QueueRules(row.is_paused, row.is_strict, row.running_max, row.running) for row in delta.queues
+            }
+        if delta.licences is not None:
+            self._licences = {row.name: (row.total, row.used) for row in delta.licences}
+
+    def _view(self, delta: ViewDelta) -> ClusterView:
+        self._missing = self.missing
+        answers = Recorded(delta.answers or Answers(), self._nodes.count, self._classes)
+        self._answers = answers
+        view = ClusterView(
+            version=delta.version,
+            nodes=self._nodes,
+            queued=self._waiting,
+            usage=self._usage,
+            queues=self._queues,
+            licences=self._licences,
+            preempt_gap=delta.preempt_gap,
+            reserve_after_s=delta.reserve_after_s,
+            hold_after_s=delta.hold_after_s,
+            testbeds=self._testbeds,
+            batch_jobs=self._batch_jobs,
+            schedulings=self._schedulings,
+            running=answers.running,
+            classes=answers.class_of,
+            lowest_priority=answers.lowest_priority,
+            tally=answers.tally,
+            presence=answers.presence,
+            matches=answers.matches,
+            repels=answers.repels if delta.answers is not None and delta.answers.repels is not None else None,
+            called=answers.called,
+        )
+        return limit_view(view, self._wants)
+
+
+def _read_nodes(nodes: Nodes, delta: ViewDelta) -> None:
+    if delta.resources is not None:
+        _widen(nodes, delta.resources)
+    _grow(nodes, delta.count)
+    for row in range(nodes.count, delta.count):
+        nodes.names.append(delta.names[row])
+    nodes.count, nodes.tick = delta.count, delta.tick
+    nodes.kinds.extend(NodeKind(kind.datacenter, kind.labels, kind.attributes) for kind in delta.kinds)
+    if delta.nodes is not None:
+        _put_rows(nodes, delta.nodes)
+    if delta.capacity is not None:
+        nodes.capacity[delta.capacity.rows] = np.array(delta.capacity.amounts, np.int64).T
+    for row, text in delta.because.items():
+        if text:
+            nodes.ineligible_because[row] = text
+        else:
+            nodes.ineligible_because.pop(row, None)
+
+
+def _put_rows(nodes: Nodes, told: NodeRows) -> None:
+    rows = np.array(told.rows, np.int64)
+    nodes.reserved[rows] = np.array(told.reserved, np.int64).T
+    nodes.busy[rows], nodes.tasks[rows], nodes.eligible[rows] = told.busy, told.tasks, told.eligible
+    nodes.owner[rows], nodes.kind[rows], nodes.changed[rows] = told.owner, told.kind, told.changed
+
+
+def _widen(nodes: Nodes, resources: list[str]) -> None:
+    more = np.zeros((len(nodes.changed), len(resources) - len(nodes.resources)), np.int64)
+    nodes.resources.extend(resources[len(nodes.resources) :])
+    nodes.capacity, nodes.reserved = np.hstack([nodes.capacity, more]), np.hstack([nodes.reserved, more])
+
+
+def _grow(nodes: Nodes, count: int) -> None:
+    have = len(nodes.changed)
+    if count <= have:
+        return
+    more = max(count, have * 2) - have
+    for name in COLUMNS:
+        old = getattr(nodes, name)
+        setattr(nodes, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))
+
+
+def _read_objects(objects: dict[ObjectName, Kept], changed: Iterable[Kept], gone: Iterable[ObjectName]) -> None:
+    for name in gone:
+        del objects[name]
+    for each in changed:
+        objects[each.meta.object_name] = each
