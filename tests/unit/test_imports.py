@@ -23,7 +23,7 @@ RULES: dict[str, tuple[str, str]] = {
     "plugins":          ("",                                                          ""),
     "model":            ("",                                                          "cronsim? msgspec yaml"),
     "planning":         ("model",                                                     "cel_expr_python? numpy"),
-    "testbeds":         ("model",                                                     ""),
+    "testbeds":         ("model",                                                     "msgspec"),
     "ports":            ("model",                                                     "msgspec"),
     "proto":            ("",                                                          "google grpc"),
     "engine":           ("log model planning ports testbeds",                                 "msgspec numpy"),

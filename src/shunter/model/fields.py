@@ -230,6 +230,11 @@ def amount(resource: str, minimum: int, maximum: int, *, default: int | None = N
     return Field(read, {"description": "a quantity like 500m or 256Mi", "anyOf": [spelled, counted]}, default)
 
 
+def anything() -> Field:
+    """A field whose value says nothing to Shunter."""
+    return Field(lambda value, _path, _problems: value, {})
+
+
 def _size_fault(value: str, size_max: int) -> str:
     """What is wrong with a text's size or characters: no program can be handed a NUL, and everything is UTF-8."""
     try:

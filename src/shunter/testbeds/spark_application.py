@@ -1,0 +1,109 @@
+"""What a Spark application is made of: a driver with a Master of its own, and a Worker with one executor in each slot.
+Used by `testbeds.applications`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shunter.model.application_fields import read_application
+from shunter.model.batch_jobs import BatchJob
+from shunter.model.environment_fields import as_mapping
+from shunter.model.resources import CPU, MEMORY, parse_amount
+from shunter.model.spark_fields import CONF_NOT_HERE
+from shunter.testbeds.application_parts import (
+    DRIVER_CPU_MILLI,
+    DRIVER_MEMORY_BYTES,
+    Parts,
+    local_path,
+    spelt,
+)
+from shunter.testbeds.framework_memory import spark_driver_total, spark_share, spark_slot_min
+from shunter.testbeds.view import StartApplication
+
+PYTHON = "Python"
+PORTS = ("line", "master", "master-ui", "driver", "blocks", "ui")
+
+
+def spark_parts(job: BatchJob, start: StartApplication) -> Parts:
+    values = read_application(job.spec)
+    with_python = values["type"] == PYTHON
+    driver, executor = values["driver"], values["executor"]
+    cpu_milli, total, heap = _spark_driver(job, values)
+    share = spark_share(start.size.get(MEMORY, 0), with_python)
+    cores = executor.get("cores") or max(1, start.size.get(CPU, 0) // 1000)
+    conf = {key: value for key, value in values["sparkConf"].items() if key not in CONF_NOT_HERE}
+    conf |= {f"spark.hadoop.{key}": value for key, value in values["hadoopConf"].items()}
+    conf |= _spark_dependencies(values["deps"])
+    for part, name in ((driver, "driver"), (executor, "executor")):
+        if part.get("javaOptions"):
+            conf[f"spark.{name}.extraJavaOptions"] = part["javaOptions"]
+    executor_env = _variables(executor)
+    conf |= {f"spark.executorEnv.{key}": value for key, value in executor_env.items()}
+    payload = {
+        "name": job.meta.name,
+        "type": values["type"],
+        "main_class": values["mainClass"],
+        "file": local_path(values["mainApplicationFile"]),
+        "arguments": list(values["arguments"]),
+        "conf": conf,
+        "heap_mib": heap >> 20,
+        "executors": start.request.replication,
+        "executor_cores": cores,
+        "executor_heap_mib": share.heap_bytes >> 20,
+    }
+    return Parts(
+        runtime="spark",
+        executor={"cores": cores, "heap_mib": share.heap_bytes >> 20},
+        executor_env=executor_env,
+        driver=payload,
+        driver_env=_variables(driver),
+        driver_cpu_milli=cpu_milli,
+        driver_memory_bytes=total,
+        ports=PORTS,
+    )
+
+
+def _spark_driver(job: BatchJob, values: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Its cpu, all its memory, and its heap. `spec.driver` is the whole request and goes first."""
+    asked, spark = job.spec.driver, values["driver"]
+    cpu_milli = spark.get("coreRequest") or 1000 * (spark.get("cores") or 0) or DRIVER_CPU_MILLI
+    if "cpu" in asked:
+        cpu_milli = parse_amount(CPU, asked["cpu"])
+    heap = spark.get("memory")
+    total = DRIVER_MEMORY_BYTES if heap is None else spark_driver_total(heap, spark.get("memoryOverhead"))
+    if "memory" in asked:
+        total = parse_amount(MEMORY, asked["memory"])
+    if heap is None:
+        heap = spark_share(total, values["type"] == PYTHON).heap_bytes
+    return cpu_milli, total, heap
+
+
+def _spark_dependencies(dependencies: Mapping[str, Any]) -> dict[str, str]:
+    conf = {}
+    for field, key in (("jars", "jars"), ("files", "files"), ("pyFiles", "submit.pyFiles"), ("archives", "archives")):
+        if dependencies.get(field):
+            conf[f"spark.{key}"] = ",".join(local_path(path) for path in dependencies[field])
+    for field, key in (("packages", "packages"), ("excludePackages", "excludes"), ("repositories", "repositories")):
+        if dependencies.get(field):
+            conf[f"spark.jars.{key}"] = ",".join(dependencies[field])
+    return conf
+
+
+def spark_problems(job: BatchJob, start: StartApplication) -> list[str]:
+    values, memory = read_application(job.spec), start.size.get(MEMORY, 0)
+    with_python, problems = values["type"] == PYTHON, []
+    if not spark_share(memory, with_python).fits:
+        least, found = spelt(spark_slot_min(with_python)), spelt(memory)
+        problems.append(f"an executor of Spark needs a slot with at least {least} of memory, and these have {found}")
+    _, total, heap = _spark_driver(job, values)
+    share = spark_share(total, with_python)
+    if values["driver"].get("memory") is None and not share.fits:
+        problems.append(f"Spark's driver needs at least {spelt(spark_slot_min(with_python))}, and has {spelt(total)}")
+    elif "memory" in job.spec.driver and heap > share.heap_bytes:
+        problems.append(f"spec.driver.memory: a heap of {spelt(heap)} does not fit into {spelt(total)}")
+    return problems
+
+
+def _variables(part: Mapping[str, Any]) -> dict[str, str]:
+    return {**as_mapping(part.get("env", ())), **part.get("envVars", {})}

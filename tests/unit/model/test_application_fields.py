@@ -1,0 +1,174 @@
+"""What a BatchJob's application may say: the documents' manifests are taken as they are, mistakes are told with their
+path and the fix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+
+from shunter.model.application_fields import check_application, read_application
+from shunter.model.batch_jobs import BatchJobSpec
+from shunter.model.problems import Problems
+
+# As printed in document 001, and with what its Kubernetes setting adds.
+PRINTED = """
+sparkSpec:
+  type: Scala
+  image: "gcr.io/spark-on-kubernetes-316714/spark-webcrawler:latest"
+  imagePullPolicy: Always
+  mainClass: de.tuberlin.batchjoboperator.spark.webcrawler.WebCrawlerApplication
+  mainApplicationFile: "local:///opt/spark/examples/webcrawler.jar"
+  arguments:
+  - Web_crawler
+  - "10000"
+  - Kubernetes
+  #... more spark specific configuration
+"""
+IN_KUBERNETES = """
+sparkSpec:
+  type: Scala
+  mode: cluster
+  image: "gcr.io/spark-operator/spark:v3.1.1"
+  imagePullPolicy: Always
+  mainClass: org.apache.spark.examples.SparkPi
+  mainApplicationFile: "local:///opt/spark/examples/jars/spark-examples_2.12-3.1.1.jar"
+  arguments: ["1000"]
+  sparkVersion: "3.1.1"
+  restartPolicy: {type: Never}
+  volumes: [{name: test-volume, hostPath: {path: /tmp, type: Directory}}]
+  driver:
+    cores: 1
+    coreRequest: 200m
+    memory: 512m
+    labels: {version: 3.1.1}
+    serviceAccount: spark
+    volumeMounts: [{name: test-volume, mountPath: /tmp}]
+  executor:
+    labels: {version: 3.1.1}
+    volumeMounts: [{name: test-volume, mountPath: /tmp}]
+"""
+FLINK = """
+flinkSpec:
+  jarFile: /opt/flink/examples/batch/WordCount.jar
+  className: org.apache.flink.examples.java.wordcount.WordCount
+  args: ["--input", "./README.txt"]
+"""
+COMMAND = """
+commandSpec:
+  command: [python3, /opt/sum.py]
+  args: ["100"]
+  env: {SEED: "7"}
+  workingDir: /tmp
+driver: {cpu: 250m, memory: 2Gi}
+"""
+
+
+def problems_of(document: dict[str, Any]) -> list[str]:
+    problems = Problems()
+    check_application(document, "spec", problems)
+    return [str(problem) for problem in problems.found]
+
+
+@pytest.mark.parametrize("manifest", [PRINTED, IN_KUBERNETES, FLINK, COMMAND])
+def test_the_documents_applications_are_taken_as_they_are(manifest: str) -> None:
+    assert problems_of(yaml.safe_load(manifest)) == []
+
+
+SPARK = {"type": "Python", "mainApplicationFile": "/opt/a.py"}
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({}, "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec; give one of them"),
+        (
+            {"sparkSpec": SPARK, "commandSpec": {"command": ["true"]}},
+            "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec, and has sparkSpec and commandSpec; "
+            "leave out all but one",
+        ),
+        (
+            {"sparkSpec": SPARK | {"type": "R"}},
+            "spec.sparkSpec.type: Spark from PyPI comes without its R package, and Spark itself retires it; "
+            "use Scala, Java or Python",
+        ),
+        (
+            {"sparkSpec": SPARK | {"type": "Java"}},
+            "spec.sparkSpec.mainClass: is missing; name the class with the main method",
+        ),
+        (
+            {"sparkSpec": SPARK | {"mainApplicationFile": "https://example.org/a.py"}},
+            "spec.sparkSpec.mainApplicationFile: must be a path on the nodes, like local:///opt/jobs/words.jar or "
+            "/opt/jobs/words.py (got 'https://example.org/a.py')",
+        ),
+        (
+            {"sparkSpec": SPARK | {"mainApplicationFile": "/opt/a.jar"}},
+            "spec.sparkSpec.mainApplicationFile: is a jar, and the type is Python (got '/opt/a.jar'); name a .py file",
+        ),
+        (
+            {"sparkSpec": SPARK | {"argument": []}},
+            "spec.sparkSpec.argument: unknown field; did you mean arguments?",
+        ),
+        (
+            {"sparkSpec": SPARK | {"arguments": [10]}},
+            "spec.sparkSpec.arguments[0]: must be text (got 10); put it in quotes",
+        ),
+        (
+            {"sparkSpec": SPARK | {"driver": {"memory": "much"}}},
+            "spec.sparkSpec.driver.memory: must be a quantity (got 'much'); write it like 2, 500m or 256Mi",
+        ),
+        (
+            {"sparkSpec": SPARK | {"executor": {"core": 1}}},
+            "spec.sparkSpec.executor.core: unknown field; did you mean cores?",
+        ),
+        (
+            {"sparkSpec": SPARK | {"driver": {"envVars": {"SHUNTER_NODE": "x"}}}},
+            "spec.sparkSpec.driver.envVars.SHUNTER_NODE: is set by Shunter itself; leave it out",
+        ),
+        (
+            {"flinkSpec": {}},
+            "spec.flinkSpec: must have exactly one of jarFile, pyFile and pyModule; name one program",
+        ),
+        (
+            {"flinkSpec": {"jarFile": "/a.jar", "pyFile": "/a.py"}},
+            "spec.flinkSpec: must have exactly one of jarFile, pyFile and pyModule, and has jarFile and pyFile; "
+            "name one program",
+        ),
+        (
+            {"flinkSpec": {"pyFile": "/a.py", "className": "A"}},
+            "spec.flinkSpec.className: belongs to a jarFile; leave it out, or name the jarFile",
+        ),
+        (
+            {"flinkSpec": {"jarFile": "/a.jar", "parallelism": 0}},
+            "spec.flinkSpec.parallelism: must be 1 to 32,768 (got 0)",
+        ),
+        ({"commandSpec": {}}, "spec.commandSpec.command: is missing; add command"),
+        (
+            {"commandSpec": {"command": "sleep 1"}},
+            "spec.commandSpec.command: must be a list (got 'sleep 1'); write it as words, like [echo, hello] or "
+            '[sh, -c, "echo hello | wc"]',
+        ),
+        (
+            {"commandSpec": {"command": ["true"], "workingDir": "here"}},
+            "spec.commandSpec.workingDir: must be an absolute path (got 'here')",
+        ),
+        (
+            {"sparkSpec": SPARK, "driver": {"cpu": "lots"}},
+            "spec.driver.cpu: must be a quantity (got 'lots'); write it like 2, 500m or 256Mi",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_its_path_and_the_fix(document: dict[str, Any], words: str) -> None:
+    assert problems_of(document) == [words]
+
+
+def test_spark_memory_is_read_as_spark_writes_it() -> None:
+    for written, bytes_ in (("512m", 2**29), ("1g", 2**30), ("1gb", 2**30), ("512Mi", 2**29)):
+        spark = SPARK | {"driver": {"memory": written}}
+        assert read_application(BatchJobSpec(spark=spark))["driver"]["memory"] == bytes_, written
+
+
+def test_variables_may_be_a_mapping_or_a_list_as_kubernetes_has_them() -> None:
+    for env in ({"A": "1"}, [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {}}}]):
+        assert read_application(BatchJobSpec(command={"command": ["true"], "env": env}))["env"] == {"A": "1"}
