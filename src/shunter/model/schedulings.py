@@ -79,6 +79,7 @@ class SchedulingStatus(msgspec.Struct, frozen=True, array_like=True):
     waits_for: str = ""  # whom or what, in words
     problems: list[str] = []
     observed_generation: int = 0
+    leaving: tuple[ObjectName, ...] = ()  # jobs that its spec no longer names, and that run to their end
 
 
 class Scheduling(msgspec.Struct, frozen=True, array_like=True):

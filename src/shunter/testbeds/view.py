@@ -6,7 +6,7 @@ Running one of them twice on the same view answers the second time that there is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from shunter.model.batch_jobs import BatchJob, BatchJobStatus, CreationRequest
@@ -24,7 +24,8 @@ class LabelledNode:
 
     name: str
     label: str  # the label's value, which should be a whole number
-    free: Mapping[str, int]  # capacity less all reservations but those of this testbed's own slots
+    # Capacity less all reservations but those of this testbed's own slots; of a node that is not ready, too.
+    free: Mapping[str, int]
     is_ready: bool = True
     because: str = ""  # why it is not
 
@@ -58,6 +59,10 @@ class Application:
     started_ms: int = 0  # when it reached RUNNING (or ended before)
     reason: str = ""  # why it failed
 
+    @property
+    def has_ended(self) -> bool:
+        return self.state in (ApplicationState.COMPLETED, ApplicationState.FAILED)
+
 
 @dataclass(frozen=True, slots=True)
 class BatchJobView:
@@ -86,6 +91,10 @@ class BatchJobOutcome:
     start: StartApplication | None = None
     stop: bool = False  # end the application and all its processes
 
+    @property
+    def is_empty(self) -> bool:
+        return not (self.statuses or self.start or self.stop)
+
 
 # ---- schedulings ----
 
@@ -96,6 +105,8 @@ class SchedulingView:
     job: Callable[[ObjectName], BatchJob | None]
     testbed: Testbed | None
     now_ms: int
+    claimed: Callable[[], Iterable[BatchJob]]  # every job whose claim names this Scheduling, whatever its spec says now
+    other: Callable[[ObjectName], Scheduling | None]  # any Scheduling: whoever holds what this one wants
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +121,15 @@ class SchedulingOutcome:
     claims_testbed: bool = False
     releases_testbed: bool = False
     look_again_ms: int | None = None  # when its confirmation times out
+
+    @property
+    def is_empty(self) -> bool:
+        """That there is nothing to write; it may still want to be looked at again later."""
+        return not (
+            self.statuses
+            or self.claims
+            or self.releases
+            or self.requests
+            or self.claims_testbed
+            or self.releases_testbed
+        )

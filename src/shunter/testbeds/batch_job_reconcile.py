@@ -1,0 +1,249 @@
+"""One look at a batch job: claimed and released by its Scheduling, started where that says, and followed to its end.
+
+Called by the engine, and by the operator, whenever the job, its claim, or its application has changed.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from shunter.model.batch_jobs import (
+    SCHEDULED_EVENTS_MAX,
+    BatchJob,
+    BatchJobState,
+    BatchJobStatus,
+    CreationRequest,
+    ScheduledEvent,
+)
+from shunter.model.object_lifecycles import BATCH_JOB, BatchJobEvent
+from shunter.model.schedulings import SchedulingState
+from shunter.model.testbeds import Slot, SlotState, Testbed
+from shunter.testbeds.view import Application, ApplicationState, BatchJobOutcome, BatchJobView, StartApplication
+
+_CLAIMED = (
+    BatchJobState.IN_QUEUE,
+    BatchJobState.SUBMITTED,
+    BatchJobState.SCHEDULED,
+    BatchJobState.RUNNING,
+    BatchJobState.COMPLETED,
+)
+_GOING = (BatchJobState.SUBMITTED, BatchJobState.SCHEDULED, BatchJobState.RUNNING)
+
+
+def reconcile_batch_job(view: BatchJobView) -> BatchJobOutcome:
+    course = _Course(view)
+    while course.step():
+        pass
+    return course.outcome()
+
+
+def reset(job: BatchJob) -> BatchJobStatus:
+    """Of a job in FailedState that nobody claims: ready again. Raises InvalidMove in other states."""
+    return msgspec.structs.replace(
+        _released(job.status), state=BATCH_JOB.move(job.status.state, BatchJobEvent.RESET), active_scheduling=None
+    )
+
+
+class _Course:
+    """The states that one look leads through."""
+
+    def __init__(self, view: BatchJobView) -> None:
+        self.view = view
+        self.status = view.job.status
+        self.statuses: list[BatchJobStatus] = []
+        self.start: StartApplication | None = None
+        self.stop = False
+
+    def outcome(self) -> BatchJobOutcome:
+        generation = self.view.job.meta.generation
+        statuses = [_observed(status, generation) for status in self.statuses]
+        if not statuses and self.status.observed_generation != generation:
+            statuses = [_observed(self.status, generation)]
+        return BatchJobOutcome(tuple(statuses), self.start, self.stop)
+
+    def step(self) -> bool:
+        """Make the first move whose time has come; whether there was one."""
+        state = self.status.state
+        if state in _CLAIMED and self.is_released():
+            return self.release()
+        if state is BatchJobState.READY:
+            return self.enqueue()
+        if state is BatchJobState.IN_QUEUE:
+            return self.submit()
+        if state in _GOING:
+            return self.follow()
+        if state is BatchJobState.PENDING_DELETION:
+            return self.is_gone() and self.move(BatchJobEvent.GONE, _released(self.status))
+        if state is BatchJobState.FAILED_SUBMISSION:
+            return self.recover()
+        return state is BatchJobState.FAILED and self.disclaim()
+
+    def move(self, event: BatchJobEvent, status: BatchJobStatus) -> bool:
+        self.status = msgspec.structs.replace(status, state=BATCH_JOB.move(self.status.state, event))
+        self.statuses.append(self.status)
+        return True
+
+    # ---- claims ----
+
+    def is_released(self) -> bool:
+        """Its Scheduling has let go of it, or is no more, or another one has it."""
+        claim = self.view.job.claim
+        return claim is None or self.view.scheduling is None or claim.scheduling != self.status.active_scheduling
+
+    def enqueue(self) -> bool:
+        claim, scheduling = self.view.job.claim, self.view.scheduling
+        if claim is None or scheduling is None or scheduling.status.state is SchedulingState.FAILED:
+            return False
+        status = msgspec.structs.replace(self.status, active_scheduling=claim.scheduling, problems=[])
+        return self.move(BatchJobEvent.ENQUEUED, status)
+
+    def release(self) -> bool:
+        application = self.view.application
+        self.stop = application is not None and not (application.has_ended and self.is_gone())
+        status = _stopped(self.status, False, self.view.now_ms)
+        return self.move(BatchJobEvent.RELEASED, msgspec.structs.replace(status, active_scheduling=None))
+
+    def recover(self) -> bool:
+        """A failed one that was released is ready again when nothing of it is left."""
+        if self.is_released() and self.is_gone():
+            status = msgspec.structs.replace(_released(self.status), active_scheduling=None)
+            return self.move(BatchJobEvent.GONE, status)
+        return self.disclaim()
+
+    def disclaim(self) -> bool:
+        """A release changes nothing of its failure; that it is nobody's any more is noted."""
+        if self.status.active_scheduling is None or not self.is_released():
+            return False
+        self.status = msgspec.structs.replace(self.status, active_scheduling=None)
+        self.statuses.append(self.status)
+        return True
+
+    def is_gone(self) -> bool:
+        application = self.view.application
+        return application is None or not application.has_processes
+
+    # ---- its application ----
+
+    def submit(self) -> bool:
+        claim = self.view.job.claim
+        if claim is None or claim.request is None:
+            return False
+        request, testbed = claim.request, self.view.testbed
+        problems = problems_of_request(self.view.job, request, testbed)
+        if problems or testbed is None:
+            return self.move(BatchJobEvent.FAILED, msgspec.structs.replace(self.status, problems=problems))
+        slots = [testbed.status.slots[slot_id] for slot_id in request.slot_ids]
+        places = tuple(slot.place for slot in slots)
+        self.start = StartApplication(request, places, testbed.spec.resources_per_slot)
+        status = msgspec.structs.replace(
+            self.status,
+            testbed=request.testbed,
+            slot_ids=request.slot_ids,
+            places=places,
+            application=0,
+        )
+        return self.move(BatchJobEvent.SUBMITTED, status)
+
+    def follow(self) -> bool:
+        application = self.view.application
+        if self.start is not None:
+            return False  # it was started by this very look
+        if application is None:
+            return self.vanish()
+        state, now_ms = application.state, self.view.now_ms
+        if state is ApplicationState.FAILED:
+            return self.fail(application)
+        if state is ApplicationState.COMPLETED:
+            status = _stopped(_started(self.status, application, now_ms), True, now_ms)
+            return self.move(BatchJobEvent.COMPLETED, status)
+        if self.status.state is BatchJobState.SUBMITTED and state >= ApplicationState.SCHEDULED:
+            return self.move(BatchJobEvent.SCHEDULED, self.status)
+        if self.status.state is BatchJobState.SCHEDULED and state >= ApplicationState.RUNNING:
+            return self.move(BatchJobEvent.STARTED, _started(self.status, application, now_ms))
+        return False
+
+    def vanish(self) -> bool:
+        """Nobody asked it to go, so it starts anew while it is still claimed. One that is not there yet has no id."""
+        if self.status.application == 0:
+            return False
+        return self.move(BatchJobEvent.VANISHED, _released(_stopped(self.status, False, self.view.now_ms)))
+
+    def fail(self, application: Application) -> bool:
+        self.stop = application.has_processes
+        now_ms = self.view.now_ms
+        status = _started(self.status, application, now_ms) if application.started_ms else self.status
+        problems = [application.reason or "The application failed."]
+        status = msgspec.structs.replace(_stopped(status, False, now_ms), problems=problems)
+        return self.move(BatchJobEvent.FAILED, status)
+
+
+def problems_of_request(job: BatchJob, request: CreationRequest, testbed: Testbed | None) -> list[str]:
+    """Why the job cannot have the slots that its Scheduling named."""
+    if testbed is None:
+        return [f"Testbed {request.testbed} does not exist."]
+    slots = testbed.status.slots
+    if not request.slot_ids:
+        return [f"The request names no slot of testbed {request.testbed}."]
+    unknown = [slot_id for slot_id in request.slot_ids if not 0 <= slot_id < len(slots)]
+    if unknown:
+        return [
+            f"Testbed {request.testbed} has no slot {', '.join(map(str, unknown))}: it has {len(slots)} slots"
+            f"{'; ' + '; '.join(testbed.status.problems) if testbed.status.problems else ''}."
+        ]
+    return [
+        f"Slot {slot_id} of testbed {request.testbed} is {_in_words(slots[slot_id])}."
+        for slot_id in request.slot_ids
+        if not _can_have(job, slots[slot_id])
+    ]
+
+
+def _can_have(job: BatchJob, slot: Slot) -> bool:
+    if slot.is_leaving:
+        return False
+    is_its_own = slot.holder is not None and slot.holder.job == job.meta.object_name
+    return slot.state is SlotState.FREE or is_its_own
+
+
+def _in_words(slot: Slot) -> str:
+    held = f" by batch job {slot.holder.job}" if slot.holder else ""
+    return f"{slot.state.word}{held}{', and leaves' if slot.is_leaving else ''}"
+
+
+# ---- statuses ----
+
+
+def _observed(status: BatchJobStatus, generation: int) -> BatchJobStatus:
+    if status.observed_generation == generation:
+        return status
+    return msgspec.structs.replace(status, observed_generation=generation)
+
+
+def _released(status: BatchJobStatus) -> BatchJobStatus:
+    return msgspec.structs.replace(status, testbed=None, slot_ids=(), places=(), application=0, problems=[])
+
+
+def _started(status: BatchJobStatus, application: Application, now_ms: int) -> BatchJobStatus:
+    """With an event for this run, unless it has one."""
+    if status.testbed is None or status.active_scheduling is None or _open(status):
+        return status
+    event = ScheduledEvent(
+        start_ms=application.started_ms or now_ms,
+        scheduling=status.active_scheduling,
+        testbed=status.testbed,
+        slot_ids=status.slot_ids,
+        job=status.application,
+    )
+    events = (*status.events, event)[-SCHEDULED_EVENTS_MAX:]
+    return msgspec.structs.replace(status, events=events, runs=status.runs + 1)
+
+
+def _stopped(status: BatchJobStatus, successful: bool, now_ms: int) -> BatchJobStatus:
+    """With its open event closed, if it has one."""
+    if not _open(status):
+        return status
+    closed = msgspec.structs.replace(status.events[-1], stop_ms=now_ms, successful=successful)
+    return msgspec.structs.replace(status, events=(*status.events[:-1], closed))
+
+
+def _open(status: BatchJobStatus) -> bool:
+    return bool(status.events) and status.events[-1].successful is None

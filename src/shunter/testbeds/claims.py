@@ -1,0 +1,101 @@
+"""Who holds what a Scheduling wants. It claims its testbed and all its jobs at once or holds none of them, so two
+Schedulings never wait for each other while they start. Called by `reconcile_scheduling`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from shunter.model.batch_jobs import BatchJob, BatchJobState
+from shunter.model.object_meta import ObjectName
+from shunter.model.schedulings import Scheduling
+from shunter.model.testbeds import DISJOINT, Testbed
+from shunter.testbeds.view import SchedulingView
+
+FAILED_STATES = (BatchJobState.FAILED, BatchJobState.FAILED_SUBMISSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why something cannot be claimed now: whom or what it waits for, and what a person should mend, if anything."""
+
+    waits_for: str
+    problem: str = ""
+
+
+def holds_job(job: BatchJob | None, scheduling: ObjectName) -> bool:
+    return job is not None and job.claim is not None and job.claim.scheduling == scheduling
+
+
+def holds_testbed(testbed: Testbed | None, scheduling: ObjectName) -> bool:
+    return testbed is not None and scheduling in testbed.status.claims
+
+
+def obstacle_at_testbed(view: SchedulingView) -> Obstacle | None:
+    scheduling, testbed = view.scheduling, view.testbed
+    name, me = scheduling.spec.testbed, scheduling.meta.object_name
+    if testbed is None:
+        return Obstacle(f"testbed {name}", f"Testbed {name} does not exist. Apply one of that name.")
+    if not holds_testbed(testbed, me):
+        if testbed.meta.is_deleting:
+            return Obstacle(f"testbed {name}", f"Testbed {name} is being deleted. Apply it again, or name another one.")
+        if all(slot.is_leaving for slot in testbed.status.slots):
+            found = [*testbed.status.problems, *_of_nodes(testbed)]
+            return Obstacle(f"slots of testbed {name}", f"Testbed {name} has no slots. {' '.join(found)}".rstrip())
+    return _user_of_testbed(view, testbed)
+
+
+def obstacle_at_job(view: SchedulingView, name: ObjectName) -> Obstacle | None:
+    """What keeps it from claiming a job that is not its own."""
+    job = view.job(name)
+    if job is None:
+        return Obstacle(f"batch job {name}", f"Batch job {name} does not exist. Apply one of that name.")
+    if job.claim is not None and view.other(job.claim.scheduling) is not None:
+        return Obstacle(f"batch job {name} is used by scheduling {job.claim.scheduling}")
+    if job.meta.is_deleting:
+        return Obstacle(f"batch job {name}", f"Batch job {name} is being deleted. Apply it again, or leave it out.")
+    if job.status.state is not BatchJobState.READY:
+        return Obstacle(f"batch job {name} to be ready: it is in {job.status.state.word}")
+    return None
+
+
+def shares_slots_with(view: SchedulingView, testbed: Testbed) -> Obstacle | None:
+    """Slots that it names and that another one on the same testbed named before. One whose changed spec is not
+    accepted yet holds none: it waits for those whose is, so that two never wait for each other."""
+    mine = _slot_ids(view.scheduling)
+    for other in _others(view, testbed):
+        if other.status.observed_generation != other.meta.generation:
+            continue
+        both = sorted(mine & _slot_ids(other))
+        if both:
+            slots = ", ".join(map(str, both))
+            return Obstacle(
+                f"slot {slots} of testbed {testbed.meta.object_name} is used by scheduling {other.meta.object_name}"
+            )
+    return None
+
+
+def _user_of_testbed(view: SchedulingView, testbed: Testbed) -> Obstacle | None:
+    is_held = holds_testbed(testbed, view.scheduling.meta.object_name)
+    may_share = testbed.spec.sharing == DISJOINT and view.scheduling.spec.is_slot_based
+    for other in () if is_held else _others(view, testbed):
+        if not (may_share and other.spec.is_slot_based):
+            name = testbed.meta.object_name
+            return Obstacle(f"testbed {name} is used by scheduling {other.meta.object_name}")
+    return shares_slots_with(view, testbed) if may_share else None
+
+
+def _others(view: SchedulingView, testbed: Testbed) -> Iterable[Scheduling]:
+    """Those that hold it, but for claims of Schedulings that are no more."""
+    for name in testbed.status.claims:
+        other = None if name == view.scheduling.meta.object_name else view.other(name)
+        if other is not None:
+            yield other
+
+
+def _slot_ids(scheduling: Scheduling) -> set[int]:
+    return {slot_id for entry in scheduling.spec.slots for slot_id in entry.slot_ids}
+
+
+def _of_nodes(testbed: Testbed) -> list[str]:
+    return [f"Node {node}: {' '.join(problems)}" for node, problems in testbed.status.node_problems.items()]

@@ -1,0 +1,34 @@
+"""How far a Scheduling has got with its jobs, as the jobs themselves tell it. Called by `reconcile_scheduling`."""
+
+from __future__ import annotations
+
+from shunter.model.batch_jobs import BatchJob, BatchJobState
+from shunter.model.object_meta import ObjectName
+from shunter.model.schedulings import JobProgress, JobRecord
+
+_OF_SUBMITTED = {
+    BatchJobState.SCHEDULED: JobProgress.SCHEDULED,
+    BatchJobState.RUNNING: JobProgress.SCHEDULED,
+    BatchJobState.COMPLETED: JobProgress.COMPLETED,
+}
+
+
+def record_of(job: BatchJob | None, scheduling: ObjectName) -> JobRecord:
+    """Worked out from the job alone: its claim keeps the request until it is released."""
+    if job is None or job.claim is None or job.claim.scheduling != scheduling:
+        return JobRecord()
+    request, state = job.claim.request, job.status.state
+    if request is None:
+        return JobRecord(JobProgress.IN_QUEUE if state is BatchJobState.IN_QUEUE else JobProgress.ACQUIRING)
+    return JobRecord(_OF_SUBMITTED.get(state, JobProgress.SUBMITTED), request.slot_ids, job.status.application)
+
+
+def further(record: JobRecord, seen: JobRecord) -> JobRecord:
+    """The most advanced of the two, unless the job was lost: then it begins anew."""
+    is_lost = seen.progress < JobProgress.SUBMITTED
+    return seen if is_lost or seen.progress > record.progress else record
+
+
+def failure(job: BatchJob) -> str:
+    why = " ".join(job.status.problems) or "no reason is known"
+    return f"Batch job {job.meta.object_name} is in {job.status.state.word}: {why}"

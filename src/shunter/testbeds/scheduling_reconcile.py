@@ -1,0 +1,301 @@
+"""One look at a Scheduling: it claims its testbed and its jobs, submits them as slots become free, and waits for them.
+
+Called by the engine, and by the operator, whenever a Scheduling, one of its jobs, or its testbed has changed. What it
+cannot do now it says in `waits_for`; deleted, it gives back all it holds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from shunter.model.batch_jobs import BatchJob, BatchJobState, CreationRequest
+from shunter.model.object_lifecycles import SCHEDULING, SchedulingEvent
+from shunter.model.object_meta import ObjectName
+from shunter.model.resources import format_duration
+from shunter.model.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
+from shunter.model.testbeds import SlotPlace, SlotState
+from shunter.testbeds.claims import (
+    FAILED_STATES,
+    holds_job,
+    holds_testbed,
+    obstacle_at_job,
+    obstacle_at_testbed,
+    shares_slots_with,
+)
+from shunter.testbeds.progress import failure, further, record_of
+from shunter.testbeds.slots import free_slot_ids
+from shunter.testbeds.strategies import distinct_jobs, impossible, needs, select
+from shunter.testbeds.view import SchedulingOutcome, SchedulingView
+
+_OVER = (BatchJobState.COMPLETED, *FAILED_STATES)
+_STARTED = (BatchJobState.RUNNING, BatchJobState.COMPLETED)
+_ACTIVE = (JobProgress.SUBMITTED, JobProgress.SCHEDULED)
+
+
+def reconcile_scheduling(view: SchedulingView) -> SchedulingOutcome:
+    course = _Course(view)
+    if view.scheduling.meta.is_deleting:
+        return course.finish()
+    if course.status.state is not SchedulingState.FINISHED:
+        course.observe()
+        while course.step():
+            pass
+    return course.outcome()
+
+
+class _Course:
+    """The states that one look leads through."""
+
+    def __init__(self, view: SchedulingView) -> None:
+        scheduling = view.scheduling
+        self.view = view
+        self.spec, self.me, self.status = scheduling.spec, scheduling.meta.object_name, scheduling.status
+        self.jobs = distinct_jobs(scheduling.spec)
+        self.records = list(scheduling.status.jobs)
+        self.leaving = scheduling.status.leaving
+        self.generation = scheduling.status.observed_generation
+        self.statuses: list[SchedulingStatus] = []
+        self.claims: list[ObjectName] = []
+        self.releases: list[ObjectName] = []
+        self.requests: dict[ObjectName, CreationRequest] = {}
+        self.claims_testbed = self.releases_testbed = False
+        self.waits_for = ""
+        self.problems = list(self.status.problems) if self.status.state is SchedulingState.FAILED else []
+
+    # ---- what comes of it ----
+
+    def outcome(self) -> SchedulingOutcome:
+        last = self.noted()
+        if self.statuses:
+            self.statuses[-1] = last
+        elif last != self.view.scheduling.status:
+            self.statuses = [last]
+        return SchedulingOutcome(
+            statuses=tuple(self.statuses),
+            claims=tuple(self.claims),
+            releases=tuple(self.releases),
+            requests=self.requests,
+            claims_testbed=self.claims_testbed,
+            releases_testbed=self.releases_testbed,
+            look_again_ms=self.times_out_ms() if self.status.state is SchedulingState.CONFIRMATION else None,
+        )
+
+    def finish(self) -> SchedulingOutcome:
+        """It was deleted: release everything, at once."""
+        self.releases = [job.meta.object_name for job in self.view.claimed()]
+        self.releases_testbed = holds_testbed(self.view.testbed, self.me)
+        if self.status.state is not SchedulingState.FINISHED:
+            self.move(SchedulingEvent.RELEASED)
+        return self.outcome()
+
+    def noted(self) -> SchedulingStatus:
+        return msgspec.structs.replace(
+            self.status,
+            since_ms=self.status.since_ms or self.view.now_ms,
+            jobs=tuple(self.records),
+            waits_for=self.waits_for,
+            problems=self.problems,
+            observed_generation=self.generation,
+            leaving=self.leaving,
+        )
+
+    def move(self, event: SchedulingEvent) -> bool:
+        state = SCHEDULING.move(self.status.state, event)
+        self.waits_for = ""
+        self.status = msgspec.structs.replace(self.noted(), state=state, since_ms=self.view.now_ms)
+        self.statuses.append(self.status)
+        return True
+
+    def wait(self, waits_for: str, *problems: str) -> bool:
+        self.waits_for, self.problems = waits_for, [problem for problem in problems if problem]
+        return False
+
+    def fail(self, *problems: str) -> bool:
+        self.problems = list(problems)
+        return self.move(SchedulingEvent.FAILED)
+
+    # ---- what it sees ----
+
+    def observe(self) -> None:
+        """Bring its records up to what its jobs are. After a change of the spec they are read anew from the jobs'
+        claims, so that each job keeps its progress wherever it stands now."""
+        generation = self.view.scheduling.meta.generation
+        leaving = [self.view.job(name) for name in self.leaving]
+        if self.generation != generation or len(self.records) != len(self.jobs):
+            self.records = [record_of(self.view.job(name), self.me) for name in self.jobs]
+            named = set(self.jobs)
+            leaving = [job for job in self.view.claimed() if job.meta.object_name not in named]
+        self.generation = generation
+        for index, record in enumerate(self.records):
+            if record.progress in _ACTIVE:
+                self.records[index] = further(record, record_of(self.view.job(self.jobs[index]), self.me))
+        self.leaving = tuple(job.meta.object_name for job in leaving if job and self.lets_run(job))
+
+    def lets_run(self, job: BatchJob) -> bool:
+        """A job that the spec no longer names runs to its end, if it was submitted; it is released then."""
+        if not holds_job(job, self.me):
+            return False
+        is_running = job.claim is not None and job.claim.request is not None and job.status.state not in _OVER
+        if not is_running:
+            self.releases.append(job.meta.object_name)
+        return is_running
+
+    def indexes(self, *progress: JobProgress) -> list[int]:
+        return [index for index, record in enumerate(self.records) if record.progress in progress]
+
+    def active_jobs(self) -> list[BatchJob]:
+        """Submitted, and not completed."""
+        found = (self.view.job(self.jobs[index]) for index in self.indexes(*_ACTIVE))
+        return [job for job in found if job is not None]
+
+    # ---- one step ----
+
+    def step(self) -> bool:
+        """Make the first move whose time has come; whether there was one."""
+        state = self.status.state
+        if state in (SchedulingState.FAILED, SchedulingState.FINISHED):
+            return False
+        if state is SchedulingState.COMPLETED:
+            return not self.is_all_completed() and self.move(SchedulingEvent.UNCLAIMED)
+        failed = [failure(job) for job in self.active_jobs() if job.status.state in FAILED_STATES]
+        if failed:
+            return self.fail(*failed)
+        if state is SchedulingState.ACQUIRE:
+            return self.acquire()
+        if self.is_unclaimed():
+            return self.move(SchedulingEvent.UNCLAIMED)
+        if self.is_all_completed() and not self.leaving:
+            return self.move(SchedulingEvent.COMPLETED)
+        if state is SchedulingState.CONFIRMATION:
+            return self.confirm()
+        return self.submit() if state is SchedulingState.SUBMISSION else self.await_completion()
+
+    def is_all_completed(self) -> bool:
+        return all(record.progress is JobProgress.COMPLETED for record in self.records)
+
+    def is_unclaimed(self) -> bool:
+        testbed = self.view.testbed
+        return (
+            testbed is None
+            or not holds_testbed(testbed, self.me)
+            or any(record.progress is JobProgress.ACQUIRING for record in self.records)
+            or (self.is_changed() and shares_slots_with(self.view, testbed) is not None)
+        )
+
+    def is_changed(self) -> bool:
+        return self.view.scheduling.status.observed_generation != self.view.scheduling.meta.generation
+
+    def acquire(self) -> bool:
+        """Claim all that it lacks, or nothing; go on when all of it is queued."""
+        wanted = [self.jobs[index] for index in self.indexes(JobProgress.ACQUIRING)]
+        lacking = [name for name in wanted if not holds_job(self.view.job(name), self.me)]
+        is_held = holds_testbed(self.view.testbed, self.me)
+        problems = [*impossible(self.spec, self.view.testbed, self.submitted()), *self.failures(wanted)]
+        if problems:
+            return self.fail(*problems)
+        found = [obstacle_at_testbed(self.view), *(obstacle_at_job(self.view, name) for name in lacking)]
+        obstacles = [obstacle for obstacle in found if obstacle is not None]
+        if obstacles:
+            self.give_back(wanted, lacking)
+            return self.wait(obstacles[0].waits_for, *(obstacle.problem for obstacle in obstacles))
+        self.claims, self.claims_testbed = lacking, not is_held
+        unqueued = [name for name in wanted if not self.is_queued(name)]
+        if lacking or not is_held or unqueued:
+            return self.wait(f"batch job {unqueued[0]} to be queued" if unqueued else "")
+        for index in self.indexes(JobProgress.ACQUIRING):
+            self.records[index] = JobRecord(JobProgress.IN_QUEUE)
+        return self.move(SchedulingEvent.ACQUIRED)
+
+    def failures(self, wanted: list[ObjectName]) -> list[str]:
+        """Of jobs that nobody has and that wait for a reset, or that failed as its own."""
+        found = [job for name in wanted if (job := self.view.job(name)) is not None]
+        return [
+            failure(job)
+            for job in found
+            if (job.claim is None and job.status.state is BatchJobState.FAILED)
+            or (holds_job(job, self.me) and job.status.state in FAILED_STATES)
+        ]
+
+    def give_back(self, wanted: list[ObjectName], lacking: list[ObjectName]) -> None:
+        """Hold nothing while it waits, but for what is already under way."""
+        without = set(lacking)
+        self.releases += [name for name in wanted if name not in without]
+        is_held = holds_testbed(self.view.testbed, self.me)
+        self.releases_testbed = is_held and len(wanted) == len(self.jobs) and not self.leaving
+        if is_held and self.is_changed():
+            self.generation = self.view.scheduling.status.observed_generation  # not accepted yet
+
+    def is_queued(self, name: ObjectName) -> bool:
+        job = self.view.job(name)
+        return holds_job(job, self.me) and job is not None and job.status.state is BatchJobState.IN_QUEUE
+
+    def submitted(self) -> set[ObjectName]:
+        return {self.jobs[index] for index, record in enumerate(self.records) if record.progress >= _ACTIVE[0]}
+
+    def confirm(self) -> bool:
+        """Go on when every executor that was asked for is in its slot."""
+        waiting = next((job for job in self.active_jobs() if not self.is_confirmed(job)), None)
+        if waiting is None:
+            return self.move(SchedulingEvent.CONFIRMED)
+        name = waiting.meta.object_name
+        if self.view.now_ms < self.times_out_ms():
+            return self.wait(f"batch job {name} to start")
+        return self.fail(
+            f"Batch job {name} did not start within {format_duration(self.spec.confirmation_timeout_s)}: it is in "
+            f"{waiting.status.state.word}. `shunter why bj.{name.name}` tells what it waits for."
+        )
+
+    def times_out_ms(self) -> int:
+        return self.status.since_ms + round(self.spec.confirmation_timeout_s * 1000)
+
+    def is_confirmed(self, job: BatchJob) -> bool:
+        if job.meta.object_name in self.requests or job.status.state is not BatchJobState.SCHEDULED:
+            return job.status.state in _STARTED
+        testbed = self.view.testbed
+        taken = {slot.place for slot in testbed.status.slots if slot.state is not SlotState.FREE} if testbed else set()
+        return taken.issuperset(job.status.places)
+
+    def submit(self) -> bool:
+        queued = self.indexes(JobProgress.IN_QUEUE)
+        if not queued:
+            return self.move(SchedulingEvent.DRAINED)
+        selected = select(self.spec, self.records, self.free_slot_ids())
+        numbers = {self.jobs[index]: index for index in queued}
+        lost = [name for name, _ in selected if not self.is_queued(name)]
+        for name in lost:
+            self.records[numbers[name]] = record_of(self.view.job(name), self.me)
+        if lost:
+            return True
+        if not selected:
+            return self.wait_for_slots(self.jobs[queued[0]])
+        for name, slot_ids in selected:
+            self.requests[name] = CreationRequest(self.spec.testbed, slot_ids)
+            self.records[numbers[name]] = JobRecord(JobProgress.SUBMITTED, slot_ids)
+        return self.move(SchedulingEvent.SUBMITTED)
+
+    def wait_for_slots(self, first: ObjectName) -> bool:
+        testbed = self.view.testbed
+        problems = impossible(self.spec, testbed, self.submitted())
+        if testbed is not None and testbed.meta.is_deleting:
+            problems.append(f"Testbed {self.spec.testbed} is being deleted before batch job {first} has run.")
+        if problems:
+            return self.fail(*problems)
+        return self.wait(f"batch job {first} needs {needs(self.spec, first)} of testbed {self.spec.testbed}")
+
+    def free_slot_ids(self) -> list[int]:
+        """Less those that were requested and are not seen to be reserved yet."""
+        slots = self.view.testbed.status.slots if self.view.testbed else ()
+        places: set[SlotPlace] = set()
+        numbers: set[int] = set()
+        for job in self.active_jobs():
+            places.update(job.status.places)
+            if job.claim is not None and job.claim.request is not None and not job.status.places:
+                numbers.update(job.claim.request.slot_ids)
+        return [n for n in free_slot_ids(slots) if n not in numbers and slots[n].place not in places]
+
+    def await_completion(self) -> bool:
+        if self.indexes(JobProgress.IN_QUEUE):
+            return self.move(SchedulingEvent.EXTENDED)
+        running = self.indexes(*_ACTIVE)
+        name = self.jobs[running[0]] if running else self.leaving[0]
+        return self.wait(f"batch job {name} to complete")

@@ -1,0 +1,89 @@
+"""Which slots a testbed shall have on which nodes, and whether they fit. Called by `reconcile_testbed`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shunter.model.resources import format_amount
+from shunter.model.testbeds import Slot, SlotPlace, SlotState, TestbedSpec
+from shunter.testbeds.view import LabelledNode
+
+_WHOLE_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What a testbed shall be."""
+
+    node_ids: Mapping[SlotPlace, int]  # of every slot that it shall have
+    node_problems: Mapping[str, list[str]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    fits: bool = True
+
+
+def lay_out(spec: TestbedSpec, nodes: Sequence[LabelledNode]) -> Layout:
+    """`slots_per_node` on every node whose label is a whole number. Where one node has no room for its slots the
+    testbed does not fit, and has none anywhere."""
+    numbered = [(int(node.label), node) for node in nodes if _WHOLE_NUMBER.fullmatch(node.label)]
+    node_problems = {node.name: found for node in nodes if (found := problems_of_node(spec, node))}
+    return Layout(
+        node_ids={
+            SlotPlace(node.name, position): number
+            for number, node in numbered
+            for position in range(spec.slots_per_node)
+        },
+        node_problems=node_problems,
+        problems=_problems_of_all(spec, nodes, numbered),
+        fits=not any(shortages(spec, node) for _, node in numbered),
+    )
+
+
+def problems_of_node(spec: TestbedSpec, node: LabelledNode) -> list[str]:
+    if not _WHOLE_NUMBER.fullmatch(node.label):
+        return [
+            f"Label {spec.node_label} is {node.label!r}, which is no whole number of zero or more. "
+            f"Set it: shunter node label {node.name} {spec.node_label}=0"
+        ]
+    problems = shortages(spec, node)
+    if not node.is_ready:
+        problems.append(f"The node takes no work: {node.because or 'it is not ready'}")
+    return problems
+
+
+def shortages(spec: TestbedSpec, node: LabelledNode) -> list[str]:
+    """One for each resource of which the node has too little for all its slots."""
+    found = []
+    for resource, amount in sorted(spec.resources_per_slot.items()):
+        required, available = spec.slots_per_node * amount, max(node.free.get(resource, 0), 0)
+        if required > available:
+            found.append(
+                f"Requires {format_amount(resource, required)} of {resource} resources. "
+                f"Available: {format_amount(resource, available)}"
+            )
+    return found
+
+
+def _problems_of_all(
+    spec: TestbedSpec, nodes: Sequence[LabelledNode], numbered: Sequence[tuple[int, LabelledNode]]
+) -> list[str]:
+    if not nodes:
+        return [
+            f"No node has the label {spec.node_label}. Set it on those that shall have slots: "
+            f"shunter node label NODE {spec.node_label}=0"
+        ]
+    names: dict[int, list[str]] = {}
+    for number, node in numbered:
+        names.setdefault(number, []).append(node.name)
+    return [
+        f"Nodes {', '.join(sorted(same))} all have {spec.node_label}={number}: their slots are numbered by the nodes' "
+        f"names. Give each node a number of its own: shunter node label {max(same)} {spec.node_label}=NUMBER"
+        for number, same in sorted(names.items())
+        if len(same) > 1
+    ]
+
+
+def free_slot_ids(slots: Iterable[Slot]) -> list[int]:
+    """Global numbers of those that a job can have now."""
+    return [number for number, slot in enumerate(slots) if slot.state is SlotState.FREE and not slot.is_leaving]

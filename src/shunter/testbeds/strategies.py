@@ -1,0 +1,191 @@
+"""Which of a Scheduling's jobs go into which slots now: by a queue of executors, or by slot ids that the jobs name.
+
+Called by `reconcile_scheduling`, and by whoever checks a manifest. Nothing here takes more than a walk over the queue.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence, Set
+
+from shunter.model.object_meta import ObjectName
+from shunter.model.schedulings import RELAXED, JobProgress, JobRecord, SchedulingSpec
+from shunter.model.testbeds import Testbed, TestbedState
+
+Selection = list[tuple[ObjectName, tuple[int, ...]]]
+
+
+def distinct_jobs(spec: SchedulingSpec) -> tuple[ObjectName, ...]:
+    """In the order of their first occurrence."""
+    if spec.is_slot_based:
+        return tuple(dict.fromkeys(entry.job for entry in spec.slots))
+    return tuple(dict.fromkeys(spec.queue))
+
+
+def replication(spec: SchedulingSpec, job: ObjectName) -> int:
+    """How many executors the job gets."""
+    if spec.is_slot_based:
+        return sum(len(entry.slot_ids) for entry in spec.slots if entry.job == job)
+    return spec.queue.count(job)
+
+
+def needs(spec: SchedulingSpec, job: ObjectName) -> str:
+    """What the job waits for, in words: `2 free slots`, or `slots 0, 3`."""
+    if spec.is_slot_based:
+        return f"slots {_listed(slot_id for entry in spec.slots if entry.job == job for slot_id in entry.slot_ids)}"
+    return f"{replication(spec, job)} free slots"
+
+
+def select(spec: SchedulingSpec, records: Sequence[JobRecord], free_slot_ids: Iterable[int]) -> Selection:
+    """The jobs to submit now, each with all its slots. `records` are in the order of `distinct_jobs`."""
+    submitted = {
+        job
+        for job, record in zip(distinct_jobs(spec), records, strict=True)
+        if record.progress >= JobProgress.SUBMITTED
+    }
+    free = sorted(free_slot_ids)
+    if not spec.is_slot_based:
+        return _from_queue(spec.queue, submitted, free)
+    return _relaxed(spec, submitted, free) if spec.mode == RELAXED else _strict(spec, submitted, free)
+
+
+def _from_queue(queue: Sequence[ObjectName], submitted: Set[ObjectName], free: Sequence[int]) -> Selection:
+    """Executor i of those still queued takes the i-th smallest free slot; a job goes when all its executors have one.
+
+    So a job whose last executor stands behind the free slots waits, and everybody behind that executor, too: only those
+    whose executors all stand before it can go.
+    """
+    slots: dict[ObjectName, list[int]] = {}
+    waiting = (job for job in queue if job not in submitted)
+    for slot_id, job in zip(free, waiting, strict=False):
+        slots.setdefault(job, []).append(slot_id)
+    behind = set(waiting) if slots else set()
+    return [(job, tuple(slot_ids)) for job, slot_ids in slots.items() if job not in behind]
+
+
+def _strict(spec: SchedulingSpec, submitted: Set[ObjectName], free: Iterable[int]) -> Selection:
+    """In order, up to the first of which a slot is in use or was named before."""
+    selection: Selection = []
+    left = set(free)
+    for entry in spec.slots:
+        if entry.job in submitted:
+            continue
+        if not left.issuperset(entry.slot_ids):
+            break
+        left.difference_update(entry.slot_ids)
+        selection.append((entry.job, tuple(sorted(entry.slot_ids))))
+    return selection
+
+
+def _relaxed(spec: SchedulingSpec, submitted: Set[ObjectName], free: Iterable[int]) -> Selection:
+    """Whoever finds all its slots free, also past those that wait."""
+    selection: Selection = []
+    left = set(free)
+    for entry in spec.slots:
+        if not left:
+            break
+        if entry.job not in submitted and left.issuperset(entry.slot_ids):
+            left.difference_update(entry.slot_ids)
+            selection.append((entry.job, tuple(sorted(entry.slot_ids))))
+    return selection
+
+
+# ---- what can never run ----
+
+
+def impossible(
+    spec: SchedulingSpec, testbed: Testbed | None, submitted: Collection[ObjectName] = frozenset()
+) -> list[str]:
+    """Why jobs of it can never start, however long it waits. Those already submitted are left out.
+
+    A testbed that is not there, or is about to change, refuses nobody: the answer may be another one later.
+    """
+    problems = _faults_of_slot_jobs(spec) if spec.is_slot_based else []
+    if not distinct_jobs(spec):
+        problems.append("The scheduling names no batch job: name at least one.")
+    if testbed is None or problems or not is_settled(testbed):
+        return problems
+    count = len(testbed.status.slots)
+    name = testbed.meta.object_name
+    if spec.is_slot_based:
+        return _unknown_slots(spec, count, name, submitted)
+    return _too_long(spec.queue, count, name, submitted)
+
+
+def is_settled(testbed: Testbed) -> bool:
+    """That its slots are those that it shall have."""
+    status = testbed.status
+    return (
+        status.observed_generation == testbed.meta.generation
+        and not testbed.meta.is_deleting
+        and status.state not in (TestbedState.INITIAL, TestbedState.ERROR)
+        and bool(status.slots)
+        and not any(slot.is_leaving for slot in status.slots)
+    )
+
+
+def _faults_of_slot_jobs(spec: SchedulingSpec) -> list[str]:
+    problems = []
+    for job, times in Counter(entry.job for entry in spec.slots).items():
+        if times > 1:
+            problems.append(
+                f"SlotScheduling needs distinct Jobs: batch job {job} is named {times} times. "
+                "Name it once, with all its slot ids."
+            )
+    for entry in spec.slots:
+        twice = sorted(slot_id for slot_id, times in Counter(entry.slot_ids).items() if times > 1)
+        if not entry.slot_ids:
+            problems.append(f"Batch job {entry.job} names no slot: give it at least one slot id.")
+        if twice:
+            problems.append(f"Batch job {entry.job} names slot {_listed(twice)} more than once: name each slot once.")
+    return problems
+
+
+def _unknown_slots(
+    spec: SchedulingSpec, count: int, testbed: ObjectName, submitted: Collection[ObjectName]
+) -> list[str]:
+    problems = []
+    for entry in spec.slots:
+        unknown = sorted(slot_id for slot_id in entry.slot_ids if not 0 <= slot_id < count)
+        if unknown and entry.job not in submitted:
+            problems.append(
+                f"Batch job {entry.job} names slot {_listed(unknown)}, but testbed {testbed} has the slots 0 to "
+                f"{count - 1}: name some of those, or give the testbed more slots."
+            )
+    return problems
+
+
+def _too_long(
+    queue: Sequence[ObjectName], count: int, testbed: ObjectName, submitted: Collection[ObjectName]
+) -> list[str]:
+    """Jobs that no free testbed could take.
+
+    Once all slots are free, the job whose last executor stands first is the first that can go; if it cannot, nobody
+    can. With it gone, the same holds of the rest, so one walk by last executors finds whether all get their turn.
+    """
+    waiting = [job for job in queue if job not in submitted]
+    executors = Counter(waiting)
+    problems = [
+        f"Batch job {job} has {needed} executors, but testbed {testbed} has {count} slots: name it at most {count} "
+        "times, or give the testbed more slots."
+        for job, needed in executors.items()
+        if needed > count
+    ]
+    if problems:
+        return problems
+    last = {job: index for index, job in enumerate(waiting)}  # the last one wins
+    gone = 0
+    for job, index in sorted(last.items(), key=lambda item: item[1]):
+        ahead = index + 1 - gone
+        if ahead > count:
+            return [
+                f"Batch job {job} has an executor behind those of other jobs that wait for one another: it needs "
+                f"{ahead} slots at a time, but testbed {testbed} has {count}. Put the executors of each job next to "
+                "each other in the queue, or give the testbed more slots."
+            ]
+        gone += executors[job]
+    return []
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers))

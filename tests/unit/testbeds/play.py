@@ -1,0 +1,313 @@
+"""A cluster in a few lines: the three reconcile functions run over objects in memory until nothing moves, and
+applications do what a test tells them. After every write the promises of testbeds are checked.
+
+What a step answers is carried out, and the very same step asked again must then answer nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobStatus, Claim
+from shunter.model.object_meta import Meta, ObjectName
+from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
+from shunter.model.testbeds import SlotHolder, SlotPlace, SlotState, Testbed, TestbedSpec
+from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
+from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
+from shunter.testbeds.testbed_reconcile import reconcile_testbed
+from shunter.testbeds.view import (
+    Application,
+    ApplicationState,
+    BatchJobView,
+    LabelledNode,
+    SchedulingView,
+    SlotUse,
+    StartApplication,
+)
+
+ROUNDS_MAX = 10_000  # of one settling: more means that two functions undo each other's work
+SLOT_SIZE = {"cpu": 500, "memory": 2**28}
+ROOMY = {"cpu": 64_000, "memory": 2**36}
+
+
+def named(name: str) -> ObjectName:
+    return ObjectName("default", name)
+
+
+def queue_of(*names: str, testbed: str = "tb", timeout_s: float = 120.0) -> SchedulingSpec:
+    return SchedulingSpec(named(testbed), queue=tuple(map(named, names)), confirmation_timeout_s=timeout_s)
+
+
+def slots_of(mode: str, *jobs: tuple[str, Iterable[int]], testbed: str = "tb") -> SchedulingSpec:
+    entries = tuple(SlotJob(named(name), tuple(slot_ids)) for name, slot_ids in jobs)
+    return SchedulingSpec(named(testbed), slots=entries, mode=mode)
+
+
+@dataclass
+class Script:
+    """An application as a test moves it."""
+
+    id: int
+    start: StartApplication
+    state: ApplicationState = ApplicationState.SUBMITTED
+    has_processes: bool = True
+    started_ms: int = 0
+    reason: str = ""
+    is_stopped: bool = False
+
+    @property
+    def seen(self) -> Application:
+        return Application(self.id, self.state, self.has_processes, self.started_ms, self.reason)
+
+
+@dataclass
+class Play:
+    now_ms: int = 1_000_000
+    nodes: dict[str, LabelledNode] = field(default_factory=dict)
+    testbeds: dict[ObjectName, Testbed] = field(default_factory=dict)
+    jobs: dict[ObjectName, BatchJob] = field(default_factory=dict)
+    schedulings: dict[ObjectName, Scheduling] = field(default_factory=dict)
+    applications: dict[int, Script] = field(default_factory=dict)
+    log: list[tuple[str, str]] = field(default_factory=list)  # (name, state) in the order in which they were written
+    given: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)  # requests, in order
+    ends_at_once: bool = True  # what is stopped leaves no process
+    _ids: int = 0
+
+    # ---- what users do ----
+
+    def labelled(self, count: int, free: dict[str, int] = ROOMY) -> Play:
+        for number in range(count):
+            self.nodes[f"n{number}"] = LabelledNode(f"n{number}", str(number), free)
+        return self
+
+    def testbed(self, name: str = "tb", slots_per_node: int = 1, **fields: Any) -> Play:
+        spec = TestbedSpec(slots_per_node, "slot-node", fields.pop("size", SLOT_SIZE), **fields)
+        old = self.testbeds.get(named(name))
+        meta = self._meta(name, old.meta if old else None)
+        self.testbeds[named(name)] = Testbed(meta, spec, old.status) if old else Testbed(meta, spec)
+        return self
+
+    def with_jobs(self, *names: str) -> Play:
+        for name in names:
+            self.jobs.setdefault(named(name), BatchJob(self._meta(name), BatchJobSpec(command={"command": ["true"]})))
+        return self
+
+    def scheduling(self, name: str, spec: SchedulingSpec) -> Play:
+        old = self.schedulings.get(named(name))
+        meta = self._meta(name, old.meta if old else None)
+        self.schedulings[named(name)] = Scheduling(meta, spec, old.status) if old else Scheduling(meta, spec)
+        return self
+
+    def delete(self, name: str) -> Play:
+        for objects in (self.testbeds, self.jobs, self.schedulings):
+            found: Any = objects.get(named(name))
+            if found is not None:
+                meta = msgspec.structs.replace(found.meta, deleting_ms=self.now_ms)
+                objects[named(name)] = msgspec.structs.replace(found, meta=meta)
+        return self
+
+    def _meta(self, name: str, old: Meta | None = None) -> Meta:
+        if old is not None:
+            return msgspec.structs.replace(old, generation=old.generation + 1)
+        self._ids += 1
+        return Meta(self._ids, "default", name, self.now_ms, "ann")
+
+    # ---- what applications do ----
+
+    def script(self, job: str) -> Script:
+        return self.applications[self.jobs[named(job)].status.application]
+
+    def schedules(self, *jobs: str) -> Play:
+        return self._all(jobs, ApplicationState.SCHEDULED)
+
+    def runs(self, *jobs: str) -> Play:
+        for job in jobs:
+            self.script(job).started_ms = self.now_ms
+        return self._all(jobs, ApplicationState.RUNNING)
+
+    def completes(self, *jobs: str, has_processes: bool = False) -> Play:
+        for job in jobs:
+            self.script(job).has_processes = has_processes
+            self.script(job).started_ms = self.script(job).started_ms or self.now_ms
+        return self._all(jobs, ApplicationState.COMPLETED)
+
+    def fails(self, job: str, reason: str, has_processes: bool = False) -> Play:
+        self.script(job).reason, self.script(job).has_processes = reason, has_processes
+        return self._all((job,), ApplicationState.FAILED)
+
+    def _all(self, jobs: Iterable[str], state: ApplicationState) -> Play:
+        for job in jobs:
+            self.script(job).state = state
+        return self
+
+    # ---- what the engine does ----
+
+    def settle(self) -> Play:
+        for _ in range(ROUNDS_MAX):
+            if not self.look():
+                return self
+        raise AssertionError("the reconcile functions never come to rest")
+
+    def look(self) -> bool:
+        """Once at everything; whether anything was to do."""
+        steps: list[Callable[[], bool]] = [
+            *(lambda name=name: self.look_at_testbed(name) for name in list(self.testbeds)),
+            *(lambda name=name: self.look_at_job(name) for name in list(self.jobs)),
+            *(lambda name=name: self.look_at_scheduling(name) for name in self.by_creation()),
+        ]
+        return sum(step() for step in steps) > 0
+
+    def by_creation(self) -> list[ObjectName]:
+        return [found.meta.object_name for found in sorted(self.schedulings.values(), key=lambda found: found.meta.uid)]
+
+    def look_at_testbed(self, name: ObjectName) -> bool:
+        testbed = self.testbeds[name]
+        status = reconcile_testbed(testbed, list(self.nodes.values()), self.uses(name), self.now_ms)
+        if status is testbed.status:
+            if testbed.meta.is_deleting and not status.slots and not status.claims:
+                del self.testbeds[name]
+            return name not in self.testbeds
+        self.testbeds[name] = msgspec.structs.replace(testbed, status=status)
+        again = reconcile_testbed(self.testbeds[name], list(self.nodes.values()), self.uses(name), self.now_ms)
+        assert again is status, "a second look at the same testbed writes"
+        if status.state is not testbed.status.state:
+            self.log.append((name.name, status.state.word))
+        self.check()
+        return True
+
+    def uses(self, testbed: ObjectName) -> dict[SlotPlace, SlotUse]:
+        uses: dict[SlotPlace, SlotUse] = {}
+        for name, job in self.jobs.items():
+            script = self.applications.get(job.status.application)
+            if job.status.testbed != testbed or script is None or not script.has_processes:
+                continue
+            is_running = script.state >= ApplicationState.RUNNING
+            for executor, place in enumerate(job.status.places):
+                assert place not in uses, f"{name} and {uses[place].holder} are both in {place}"
+                uses[place] = SlotUse(SlotHolder(name, executor, named("any")), is_running)
+        return uses
+
+    def look_at_job(self, name: ObjectName) -> bool:
+        outcome = reconcile_batch_job(self.view_of_job(name))
+        job = self.jobs[name]
+        if outcome.is_empty:
+            if job.meta.is_deleting and job.claim is None and not job.status.places:
+                del self.jobs[name]
+            return name not in self.jobs
+        application = 0
+        if outcome.start is not None:
+            self._ids += 1
+            application = self._ids
+            self.applications[application] = Script(application, outcome.start)
+        if outcome.stop:
+            script = self.applications[job.status.application]
+            script.is_stopped = True
+            if self.ends_at_once:
+                script.has_processes, script.state = False, ApplicationState.FAILED
+        has_started = False
+        for status in outcome.statuses:
+            has_started = has_started or (application != 0 and status.state.word == "SubmittedState")
+            self.write_job(name, self.numbered(status, application) if has_started else status)
+        assert reconcile_batch_job(self.view_of_job(name)).is_empty or outcome.stop, "a second look at the job writes"
+        return True
+
+    @staticmethod
+    def numbered(status: BatchJobStatus, application: int) -> BatchJobStatus:
+        return msgspec.structs.replace(status, application=application)
+
+    def write_job(self, name: ObjectName, status: BatchJobStatus) -> None:
+        if status.state is not self.jobs[name].status.state:
+            self.log.append((name.name, status.state.word))
+        self.jobs[name] = msgspec.structs.replace(self.jobs[name], status=status)
+        self.check()
+
+    def view_of_job(self, name: ObjectName) -> BatchJobView:
+        job = self.jobs[name]
+        request = job.claim.request if job.claim else None
+        script = self.applications.get(job.status.application)
+        return BatchJobView(
+            job=job,
+            scheduling=self.schedulings.get(job.claim.scheduling) if job.claim else None,
+            testbed=self.testbeds.get(request.testbed) if request else None,
+            application=script.seen if script else None,
+            now_ms=self.now_ms,
+        )
+
+    def look_at_scheduling(self, name: ObjectName) -> bool:
+        outcome = reconcile_scheduling(self.view_of_scheduling(name))
+        if outcome.is_empty:
+            return False
+        for job in outcome.claims:
+            claim = self.jobs[job].claim
+            assert claim is None or claim.scheduling not in self.schedulings, f"{job} is claimed twice"
+            self.write_claim(job, Claim(name))
+        for job in outcome.releases:
+            assert self.jobs[job].claim is not None
+            self.write_claim(job, None)
+        for job, request in outcome.requests.items():
+            self.write_claim(job, Claim(name, request))
+            self.given.append((job.name, request.slot_ids))
+        if outcome.claims_testbed or outcome.releases_testbed:
+            self.write_testbed_claim(name, outcome.claims_testbed)
+        for status in outcome.statuses:
+            if status.state is not self.schedulings[name].status.state:
+                self.log.append((name.name, status.state.word))
+            self.schedulings[name] = msgspec.structs.replace(self.schedulings[name], status=status)
+        again = reconcile_scheduling(self.view_of_scheduling(name))
+        assert again.is_empty, f"a second look at the scheduling writes: {again}"
+        if self.schedulings[name].status.state is SchedulingState.FINISHED:
+            del self.schedulings[name]
+        self.check()
+        return True
+
+    def write_claim(self, job: ObjectName, claim: Claim | None) -> None:
+        self.jobs[job] = msgspec.structs.replace(self.jobs[job], claim=claim)
+
+    def write_testbed_claim(self, scheduling: ObjectName, is_claimed: bool) -> None:
+        testbed = self.testbeds[self.schedulings[scheduling].spec.testbed]
+        others = tuple(name for name in testbed.status.claims if name != scheduling)
+        status = msgspec.structs.replace(testbed.status, claims=(*others, scheduling) if is_claimed else others)
+        self.testbeds[testbed.meta.object_name] = msgspec.structs.replace(testbed, status=status)
+
+    def view_of_scheduling(self, name: ObjectName) -> SchedulingView:
+        scheduling = self.schedulings[name]
+        return SchedulingView(
+            scheduling=scheduling,
+            job=self.jobs.get,
+            testbed=self.testbeds.get(scheduling.spec.testbed),
+            now_ms=self.now_ms,
+            claimed=lambda: [job for job in self.jobs.values() if job.claim and job.claim.scheduling == name],
+            other=self.schedulings.get,
+        )
+
+    # ---- what must always hold ----
+
+    def check(self) -> None:
+        held: dict[SlotPlace, ObjectName] = {}
+        for name, job in self.jobs.items():
+            for place in job.status.places:
+                script = self.applications.get(job.status.application)
+                if script is None or script.has_processes:
+                    assert held.setdefault(place, name) == name, f"{name} and {held[place]} are both in {place}"
+            assert len(job.status.places) == len(job.status.slot_ids)
+        for testbed in self.testbeds.values():
+            for slot in testbed.status.slots:
+                assert (slot.holder is None) == (slot.state in (SlotState.FREE, SlotState.ERROR))
+
+    # ---- what tests look at ----
+
+    def states(self, name: str) -> list[str]:
+        return [state for found, state in self.log if found == name]
+
+    def slot_states(self, testbed: str = "tb") -> list[str]:
+        return [slot.state.word for slot in self.testbeds[named(testbed)].status.slots]
+
+    def status(self, scheduling: str) -> Any:
+        return self.schedulings[named(scheduling)].status
+
+    def job_state(self, job: str) -> str:
+        return self.jobs[named(job)].status.state.word
