@@ -69,6 +69,7 @@ def test_an_installed_package_brings_a_policy_a_score_and_a_filter_that_decide(e
     extended.shunter("node", "label", second, "price=2", "cache=warm", code=0)
     extended.shunter("policies", "use", "cheapest", code=0)
     assert node_of(extended, "cheap") == second
+    assert node_of(extended, "asks-for-more", "--constraint", f"node.name == '{first}'") == first
 
     extended.shunter("policies", "use", "warm-cache", code=0)
     assert node_of(extended, "warm") == second
@@ -112,8 +113,8 @@ def test_an_installed_package_brings_a_runtime_and_a_health_check_that_workers_u
         cluster.down()
 
 
-def node_of(cluster: Cluster, name: str) -> str:
+def node_of(cluster: Cluster, name: str, *options: str) -> str:
     """Where a job of one task is placed."""
-    cluster.shunter("run", "--name", name, "--detach", "--", "true", code=0)
+    cluster.shunter("run", "--name", name, "--detach", *options, "--", "true", code=0)
     node: str = eventually(lambda: cluster.items("tasks", name)[0]["node"], f"{name} is placed")
     return node

@@ -1,27 +1,29 @@
 """The policy in use, guarded: one that fails costs no round. The engine calls it as it would call any policy.
 
 A plugin's policy may raise or answer nonsense. Then the built-in default decides that round, and the error is kept for
-whoever lists the policies. Where it places tasks on nodes that their constraints refuse, just those are left out; that
-they fit is checked when they are applied, whoever decided them.
+whoever lists the policies. Where it places tasks on nodes that refuse them (`planning.law`), just those are left out;
+that they fit is checked when they are applied, whoever decided them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from shunter.log import Log
-from shunter.planning.candidates import FILTERS, Filter, feasible
+from shunter.planning.candidates import FILTERS, Filter
+from shunter.planning.law import Law
 from shunter.planning.ledger import Ledger
 from shunter.planning.planner import POLICY_DEFAULT, Planner, build_policy
 from shunter.planning.policies import fork_policy
-from shunter.planning.suggest import RESOURCES
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
 
 log = Log(__name__)
 DEFAULT = partial(build_policy, POLICY_DEFAULT)
+LEFT_OUT = "it placed tasks on nodes that refuse them; those were left out"
 
 
 class Nonsense(Exception):
@@ -29,7 +31,8 @@ class Nonsense(Exception):
 
 
 class Brain:
-    """`policy` decides; `trouble` says what was wrong with it last, or nothing; `failures` counts how often."""
+    """`policy` decides; `trouble` says what was wrong with it last, or nothing; `failures` counts how often the default
+    had to decide in its place."""
 
     fast = True
 
@@ -57,9 +60,15 @@ class Brain:
         if isinstance(self.policy, Planner) and self.policy.is_built_in:
             return self.policy.decide(view, now, budget)
         try:
+            if isinstance(self.policy, Planner):
+                decision = self.policy.decide(view, now, budget)
+                check_decision(decision, view)
+                return decision
+            law = self._law_of(view)
+            view = replace(view, accepts=law.accepts)
             decision = self.policy.decide(view, now, budget)
             check_decision(decision, view)
-            return decision if isinstance(self.policy, Planner) else self._lawful(decision, view)
+            return self._lawful(decision, view, law)
         except Exception as error:  # a stranger's code
             self._complain(error)
         if self._fallback is None:
@@ -71,29 +80,33 @@ class Brain:
         twin.failures = -1  # whatever a copy does is not told
         return twin
 
-    def _lawful(self, decision: Decision, view: ClusterView) -> Decision:
-        """Without what goes to nodes that refuse it, whatever room they have."""
+    def _law_of(self, view: ClusterView) -> Law:
         self._ledger = self._ledger or Ledger()
         self._ledger.sync(view.nodes)
+        return Law(view, self._ledger, self._filters)
+
+    def _lawful(self, decision: Decision, view: ClusterView, law: Law) -> Decision:
+        """Without what goes to nodes that refuse it, whatever room they have."""
         classes = {queued.task_class.id: queued.task_class for queued in view.queued}
-        hard = tuple(each for each in self._filters if each.name != RESOURCES)
         kept = []
         for placement in decision.placements:
-            allowed = feasible(classes[placement.class_id], self._ledger, placement.nodes, hard)
-            if not allowed.all():
-                self._complain(Nonsense("it placed tasks on nodes that refuse them; those were left out"))
-                placement = Placement(placement.class_id, placement.nodes[allowed], placement.counts[allowed])
-            if len(placement.nodes):
-                kept.append(placement)
+            admitted = law.admit(classes[placement.class_id], placement)
+            if admitted.counts.sum() < placement.counts.sum():
+                self._note(LEFT_OUT)
+            if len(admitted.nodes):
+                kept.append(admitted)
         decision.placements = kept
         return decision
 
     def _complain(self, error: Exception) -> None:
-        trouble = f"{type(error).__name__}: {error}"
+        """The policy failed, and the default decides."""
+        self._note(f"{type(error).__name__}: {error}")
         if self.failures >= 0:
             self.failures += 1
-            if trouble != self.trouble:  # once, not every round
-                log.error("policy.failed", policy=self.name, error=trouble)
+
+    def _note(self, trouble: str) -> None:
+        if self.failures >= 0 and trouble != self.trouble:  # once, not every round
+            log.error("policy.failed", policy=self.name, error=trouble)
         self.trouble = trouble
 
 

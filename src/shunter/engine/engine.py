@@ -151,6 +151,11 @@ class Engine:
     def policy(self, policy: Policy) -> None:
         self.brain.use(policy)
 
+    def use_policy(self, policy: Policy) -> None:
+        """Let another one decide, and look at what waits at once: nothing else may happen for a long time."""
+        self.brain.use(policy)
+        self._wake.set()
+
     async def committed(self) -> None:
         """Until no commit is in flight: what is read then is committed. Raises Unavailable while there is no state."""
         await self._landed()

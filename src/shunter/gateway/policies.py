@@ -22,10 +22,10 @@ class Policies:
         return PolicyPage(views, None, len(views))
 
     async def use(self, name: str) -> PolicyPage:
-        """From the next round on, and after a restart too. Raises Invalid for one that cannot be used."""
+        """At once, and after a restart too. Raises Invalid for one that cannot be used."""
         policy = self._catalogue.build(name)
         await self._engine.set_settings({SETTING: name})
-        self._engine.brain.use(policy)
+        self._engine.use_policy(policy)
         log.info("policy.changed", policy=name)
         return self.page()
 

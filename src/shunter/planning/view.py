@@ -139,6 +139,8 @@ class ClusterView:
     preempt_gap: int | None = None  # how much higher a priority must be to end others; None: as the policy likes it
     reserve_after_s: float | None = None  # how long a single task waits before it gets a reservation; None: likewise
     hold_after_s: float | None = None  # and how long before room is held of which nobody knows when it is enough
+    # a class -> whether each row would take its tasks, whatever room it has; given to the policies of plugins
+    accepts: Callable[[TaskClass], BoolArray] | None = None
     called: Callable[[int], str] | None = None  # class id -> how to call it in a reason: "render@3"
     testbeds: Mapping[ObjectName, Testbed] = field(default_factory=dict)
     batch_jobs: Mapping[ObjectName, BatchJob] = field(default_factory=dict)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shunter.engine.brain import Brain, Nonsense, check_decision
+from shunter.model.jobs import Affinity
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Queued, TaskClass
 from tests.unit.engine.stage import Stage, play, spec
@@ -35,6 +36,10 @@ def on_row(row: int, count: int = 1, class_id: int | None = None) -> Any:
         return Decision(view.version, [Placement(id, np.array([row]), np.array([count]))])
 
     return answer
+
+
+def two_on_each_of_two(view: ClusterView) -> Decision:
+    return Decision(view.version, [Placement(view.queued[0].task_class.id, np.array([1, 2]), np.array([2, 2]))])
 
 
 @pytest.mark.parametrize(
@@ -78,6 +83,82 @@ def test_a_constraint_holds_whatever_a_policy_says() -> None:
         await stage.engine.label_node("n1", {"disk": "ssd"})
         await stage.settle()
         assert stage.counts(job.job_id) == {"assigned": 1}
+
+    play(scene)
+
+
+def test_a_policy_can_ask_which_nodes_would_refuse_a_class() -> None:
+    """Whatever room they have: constraints, datacenters, filters and switches are asked about, not guessed."""
+
+    async def scene(stage: Stage) -> None:
+        told: list[list[bool]] = []
+
+        def answer(view: ClusterView) -> Decision:
+            assert view.accepts is not None
+            told.append(view.accepts(view.queued[0].task_class).tolist())
+            return on_row(2)(view)  # type: ignore[no-any-return]
+
+        await stage.join("n1", cpu=2)
+        await stage.join("n2", cpu=2)
+        await stage.engine.label_node("n2", {"disk": "ssd"})
+        stage.engine.policy = Strange(answer)
+        [job] = await stage.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
+        assert told[-1] == [False, False, True]
+        assert stage.counts(job.job_id) == {"assigned": 1}
+
+    play(scene)
+
+
+def test_what_is_left_out_is_told_but_is_no_failure_for_which_the_default_decided() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=2)
+        stage.engine.policy = Strange(on_row(1))
+        await stage.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
+        assert stage.engine.brain.trouble == "it placed tasks on nodes that refuse them; those were left out"
+        assert stage.engine.brain.failures == 0
+
+    play(scene)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"distinct": "host"}, {"assigned": 2, "queued": 2}),
+        ({"distinct": "rack"}, {"assigned": 1, "queued": 3}),
+        ({"affinity": (Affinity("node", "node.labels.rack == 'b'", True),)}, {"queued": 4}),
+        ({"affinity": (Affinity("job", "job.name == 'nobody'", True),)}, {"queued": 4}),
+        ({"affinity": (Affinity("job", "job.name == 'job'", True),)}, {"assigned": 2, "queued": 2}),
+        ({"affinity": (Affinity("job", "job.name == 'job'", True, anti=True),)}, {"assigned": 2, "queued": 2}),
+        ({"gang": True}, {"assigned": 4}),
+        ({"exclusive": True}, {"assigned": 4}),
+    ],
+    ids=["distinct hosts", "distinct racks", "nodes", "company", "beside itself", "away from itself", "gang", "alone"],
+)
+def test_rules_between_tasks_hold_whatever_a_policy_says(fields: dict[str, Any], expected: dict[str, int]) -> None:
+    """Two tasks go to either node, as far as the rule lets them."""
+
+    async def scene(stage: Stage) -> None:
+        for name in ("n1", "n2"):
+            await stage.join(name, cpu=4)
+            await stage.engine.label_node(name, {"rack": "a"})
+        stage.engine.policy = Strange(two_on_each_of_two)
+        [job] = await stage.submit(spec("job", 4, **fields))
+        assert stage.counts(job.job_id) == expected
+
+    play(scene)
+
+
+def test_an_exclusive_job_and_another_get_no_node_together_whatever_a_policy_says() -> None:
+    def both_on_one(view: ClusterView) -> Decision:
+        placements = [Placement(queued.task_class.id, np.array([1]), np.array([1])) for queued in view.queued]
+        return Decision(view.version, placements)
+
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=4)
+        stage.engine.policy = Strange(both_on_one)
+        first, second = await stage.submit(spec("alone", exclusive=True), spec("other"))
+        placed = [stage.counts(job.job_id) for job in (first, second)]
+        assert sorted(placed, key=str) == [{"assigned": 1}, {"queued": 1}]
 
     play(scene)
 

@@ -18,6 +18,11 @@ class Failing:
         raise ZeroDivisionError("by zero")
 
 
+class Lazy:
+    def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
+        return Decision(based_on=view.version)
+
+
 def with_plugins(stage: GatewayStage) -> LocalGateway:
     brought = [Brought("failing", "example 1.0", Failing), Brought("broken", "example 1.0", error="no module")]
     stage.gateway._policies = Policies(stage.engine, Catalogue(policies=brought))
@@ -47,6 +52,23 @@ def test_another_policy_decides_from_the_next_round_on_and_after_a_restart() -> 
         assert 2 in {node for node, _ in stage.orders()}
         state, _ = await recover(stage.store)
         assert choose_policy(Catalogue(), state.cluster.get(SETTING), "e-pvm") == "spread"
+
+    play(scene)
+
+
+def test_what_waits_is_looked_at_at_once_by_another_policy() -> None:
+    """Nothing else needs to happen: who cannot place a task is replaced by who can."""
+
+    async def scene(stage: GatewayStage) -> None:
+        brought = [Brought("lazy", "example 1.0", Lazy)]
+        stage.gateway._policies = Policies(stage.engine, Catalogue(policies=brought))
+        await stage.join("n1")
+        await stage.gateway.use_policy(ANNA, "lazy")
+        await stage.run("job")
+        assert stage.orders() == []
+        await stage.gateway.use_policy(ANNA, "e-pvm")
+        await stage.settle()
+        assert len(stage.orders()) == 1
 
     play(scene)
 

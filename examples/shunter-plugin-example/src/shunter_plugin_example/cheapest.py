@@ -10,8 +10,8 @@ PRICE_UNKNOWN = float("inf")
 
 
 class Cheapest:
-    """A policy needs nothing but `decide`. What it does not look at, the engine does: tasks that it puts on nodes which
-    their constraints refuse are left out, and too many are cut to what fits."""
+    """A policy needs nothing but `decide`. It asks `view.accepts` where a class may go; what it puts elsewhere all the
+    same is left out by the engine, and too many are cut to what fits."""
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:  # noqa: ARG002
         decision = Decision(based_on=view.version)
@@ -19,8 +19,9 @@ class Cheapest:
         by_price = sorted(range(1, view.nodes.count), key=lambda row: price(view.nodes, row))
         for queued in sorted(view.queued, key=lambda queued: (-queued.task_class.priority, queued.since)):
             left = min(queued.count, budget)
+            accepted = view.accepts(queued.task_class)
             for row in by_price:
-                count = min(left, room(queued.task_class, view.nodes, free, row))
+                count = min(left, room(queued.task_class, view.nodes, free, row)) if accepted[row] else 0
                 if count:
                     placement = Placement(queued.task_class.id, np.array([row]), np.array([count]))
                     decision.placements.append(placement)
@@ -40,7 +41,7 @@ def price(nodes: Nodes, row: int) -> float:
 
 def room(task_class: TaskClass, nodes: Nodes, free: np.ndarray, row: int) -> int:
     """How many tasks fit."""
-    if not nodes.eligible[row] or any(resource not in nodes.resources for resource in task_class.needs):
+    if any(resource not in nodes.resources for resource in task_class.needs):
         return 0
     amounts = [free[row, nodes.resources.index(name)] // need for name, need in task_class.needs.items()]
     return int(min(amounts, default=1))
