@@ -39,7 +39,8 @@ def add_class(state: State, class_id: int, key: ClassKey) -> ClassRecord:
     state.holders[key.namespace, key.user] = holder
     holder.classes += 1
     vector = state.nodes.vector(task_class.needs)
-    record = ClassRecord(key, task_class, vector, state.touched_classes, holder, _licences_of(key))
+    amounts = tuple((column, amount) for column, amount in enumerate(vector.tolist()) if amount)
+    record = ClassRecord(key, task_class, vector, amounts, state.touched_classes, holder, _licences_of(key))
     state.classes[class_id] = record
     state.class_ids[key] = class_id
     state.next_class = max(state.next_class, class_id + 1)

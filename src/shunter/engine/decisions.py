@@ -165,9 +165,8 @@ def _fitting(round: Round, record: ClassRecord, rows: IntArray, most: int) -> In
     if rules is not None and rules.exclusive:
         mine &= (nodes.tasks[rows] == 0) | (nodes.owner[rows] == rules.job)
     room = np.where(nodes.eligible[rows] & mine, most, 0)
-    for column, need in enumerate(record.vector.tolist()):
-        if need:
-            room = np.minimum(room, (nodes.capacity[rows, column] - nodes.reserved[rows, column]) // need)
+    for column, need in record.amounts:
+        room = np.minimum(room, (nodes.capacity[rows, column] - nodes.reserved[rows, column]) // need)
     return room
 
 

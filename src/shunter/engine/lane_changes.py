@@ -25,9 +25,8 @@ def lanes_set(state: State, change: c.LanesSet) -> None:
     lanes.width = change.width
     record.width += added
     record.touch()
-    amounts = record.vector if added == 1 else record.vector * added
-    state.nodes.reserve(change.node, amounts)
-    record.holder.add(amounts)
+    state.nodes.reserve(change.node, record.amounts, added)
+    record.holder.add(record.amounts, added)
     state.queue_widths[record.key.queue] += added
     for resource, need in record.licences:
         state.licences_used[resource] += need * added

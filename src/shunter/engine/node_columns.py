@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from shunter.engine.changes import NodeJoined
-from shunter.engine.records import NodeRecord
+from shunter.engine.records import Amounts, NodeRecord
 from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.lifecycles import NodeState
 from shunter.model.resources import STANDARD
@@ -94,11 +94,10 @@ class NodeColumns:
         self.view.owner[node] = job
         self.touch(node)
 
-    def reserve(self, node: int, amounts: IntArray) -> None:
-        row = self.view.reserved[node]
-        if amounts.size < row.size:  # columns are only ever added at the end
-            row = row[: amounts.size]
-        row += amounts
+    def reserve(self, node: int, amounts: Amounts, times: int) -> None:
+        reserved = self.view.reserved
+        for column, amount in amounts:
+            reserved[node, column] += amount * times
         self.touch(node)
 
     def refresh_eligible(self, node: NodeRecord) -> None:

@@ -228,7 +228,7 @@ def _finish(round: Round, group: Group, first: int, last: int, ended: Ended, off
         group.job.id, group.number, first, last, c.pack_times(started),
         c.pack_times(ended.ended_ms[offset : offset + count]), log, group.ref,
     )  # fmt: skip
-    node = int(round.state.table.node[group.base + first])
+    node = round.state.table.node.item(group.base + first)
     round.hungry[group.task_class.id, node] = None
     note_success(round, node)
     round.record(change)

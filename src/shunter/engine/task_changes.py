@@ -89,7 +89,7 @@ def tasks_finished(state: State, change: c.TasksFinished) -> None:
         table.exit_code[rows] = 0
         table.started_ms[rows] = started
         table.ended_ms[rows] = c.unpack_times(change.ended)
-        table.log[rows] = range(change.log, change.log + len(started))
+        table.log[rows] = list(range(change.log, change.log + len(started)))
     _note_start(state, group.job, started[0])
 
 
@@ -201,29 +201,36 @@ APPLIERS: dict[type, Callable[[Any, Any], None]] = {
 
 def _move(state: State, group: Group, first: int, last: int, event: TaskEvent, not_before_ms: int = 0) -> None:
     """Move a run by the table, and keep counts and queues true. Mostly all of it is in one state."""
-    rows = slice(group.base + first, group.base + last + 1)
-    if first == last:
-        tally: dict[int, int] = {state.table.state.item(group.base + first): 1}
+    states, row, count = state.table.state, group.base + first, last - first + 1
+    old = states.item(row)
+    if count == 1:
+        was_queued, new = old == _QUEUED, _next(state, group, old, 1, event)
+        states[row] = new
+    elif state.table.holds(states, row, row + count - 1, old):
+        was_queued, new = old == _QUEUED, _next(state, group, old, count, event)
+        states[row : row + count] = new
     else:
-        olds = state.table.state[rows].tobytes()
-        tally = {olds[0]: len(olds)} if olds.count(olds[0]) == len(olds) else Counter(olds)
-    for old, count in tally.items():
-        new = NEXT[event][old]
-        if new == _NO_MOVE:
-            run = f"{group.job.ref}/{first}-{last}"
-            raise InvalidMove(f"tasks {run}: no move from {TaskState(old).word} on {event.word}")
-        group.counts[old] -= count
-        group.counts[new] += count
-        state.task_counts[old] -= count
-        state.task_counts[new] += count
-    if first == last:
-        state.table.state[group.base + first] = new
-    else:
-        state.table.state[rows] = new if len(tally) == 1 else NEXT_COLUMNS[event][state.table.state[rows]]
-    if _QUEUED in tally:
+        tally = Counter(states[row : row + count].tobytes())
+        was_queued = _QUEUED in tally
+        for old, share in tally.items():
+            new = _next(state, group, old, share, event)
+        states[row : row + count] = NEXT_COLUMNS[event][states[row : row + count]]
+    if was_queued:
         unqueue(group, first, last)
     if new == _QUEUED:
         _requeue(state, group, first, last, not_before_ms)
+
+
+def _next(state: State, group: Group, old: int, count: int, event: TaskEvent) -> int:
+    """Where so many tasks of a state go; they are counted there."""
+    new = NEXT[event][old]
+    if new == _NO_MOVE:
+        raise InvalidMove(f"tasks of {group.job.ref}: no move from {TaskState(old).word} on {event.word}")
+    group.counts[old] -= count
+    group.counts[new] += count
+    state.task_counts[old] -= count
+    state.task_counts[new] += count
+    return new
 
 
 def _requeue(state: State, group: Group, first: int, last: int, not_before_ms: int) -> None:

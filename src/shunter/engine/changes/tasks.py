@@ -6,6 +6,7 @@ A row names its job in words as well (`ref`), so that history reads without look
 from __future__ import annotations
 
 from itertools import accumulate
+from operator import sub
 
 from shunter.engine.changes.row import Row
 
@@ -114,9 +115,7 @@ TaskChange = TasksPlaced | TaskStarted | TasksFinished | TaskEnded | TasksLost |
 
 def pack_times(times_ms: list[int]) -> list[int]:
     """Times of neighbouring tasks: the first whole, then the differences, which pack into a byte or two."""
-    if len(times_ms) == 1:
-        return times_ms
-    return [later - earlier for earlier, later in zip([0, *times_ms], times_ms, strict=False)]
+    return times_ms if len(times_ms) == 1 else [times_ms[0], *map(sub, times_ms[1:], times_ms)]
 
 
 def unpack_times(steps: list[int]) -> list[int]:
