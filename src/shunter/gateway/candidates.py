@@ -14,13 +14,13 @@ from shunter.engine import changes as c
 from shunter.engine.records import Group, Job
 from shunter.engine.round import Round
 from shunter.engine.state import State
-from shunter.model.jobs import LICENCE_PREFIX, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec
+from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import STANDARD, format_amount
 from shunter.planning.candidates import Filter, spell_amount
 from shunter.planning.estimate import Forecast
 from shunter.planning.preemption import PREEMPT_GAP
-from shunter.planning.suggest import Fitting
+from shunter.planning.suggest import Cut, Fitting
 
 PRIORITIES_MAX = 3  # that are tried, the smallest rise first
 PRIORITY_MAX = 100
@@ -153,6 +153,9 @@ def _of_priority(state: State, job: Job) -> Iterator[Candidate]:
 def _of_resources(spot: _Spot, fitting: Fitting) -> Iterator[Candidate]:
     task_class = spot.group.task_class.task_class
     for cut in fitting.cuts(task_class):
+        if cut.resource.startswith(PORT_PREFIX):
+            yield from _of_ports(spot, cut)
+            continue
         before, after, resource = task_class.needs[cut.resource], cut.amount, cut.resource
         shown = f"{resource} {spell_amount(resource, before)} → {spell_amount(resource, after)} fits"
         text = f"{shown if after else f'without {resource} it fits'} {_nodes(cut.nodes)}"
@@ -160,6 +163,16 @@ def _of_resources(spot: _Spot, fitting: Fitting) -> Iterator[Candidate]:
             1 - after / before, f"{spot.path}.resources.{resource}", _written(resource, before),
             _written(resource, after) if after else None, text, spot.change(_needing(resource, after)), nodes=cut.nodes,
         )  # fmt: skip
+
+
+def _of_ports(spot: _Spot, cut: Cut) -> Iterator[Candidate]:
+    """A port of the node that is taken: any other would do."""
+    number = int(cut.resource.removeprefix(PORT_PREFIX))
+    for place, port in enumerate(spot.group.spec.task.ports):
+        if port.host_port == number:
+            text = f"any free port instead of {number}: fits {_nodes(cut.nodes)}"
+            path, amend = f"{spot.path}.ports[{place}].host_port", spot.change(_on_any_port(place))
+            yield Candidate(LOOSENING, path, number, None, text, amend, nodes=cut.nodes)
 
 
 def _of_licences(spot: _Spot) -> Iterator[Candidate]:
@@ -277,6 +290,16 @@ def _needing(resource: str, amount: int) -> Change:
     def change(group: GroupSpec) -> GroupSpec:
         needs = {**group.needs, resource: amount}
         return msgspec.structs.replace(group, needs={name: need for name, need in needs.items() if need})
+
+    return change
+
+
+def _on_any_port(place: int) -> Change:
+    def change(group: GroupSpec) -> GroupSpec:
+        port = group.task.ports[place]
+        free = (*group.task.ports[:place], msgspec.structs.replace(port, host_port=0), *group.task.ports[place + 1 :])
+        group = msgspec.structs.replace(group, task=msgspec.structs.replace(group.task, ports=free))
+        return _needing(f"{PORT_PREFIX}{port.host_port}", 0)(group)
 
     return change
 

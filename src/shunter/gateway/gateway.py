@@ -177,7 +177,9 @@ class LocalGateway:
         found = why(state, run, now_ms, filters, room_kept(state, self._engine.brain.policy, now_ms))
         if found.start is not None:
             held_up, found.suggestions = await self._dry_runs.try_out(partial(only, run.id), consult, run.id, filters)
-            found.reasons = [*(ReasonView(text=text, nodes=0) for text in held_up), *found.reasons]
+            told = {reason.text for reason in found.reasons}
+            new = [ReasonView(text=text, nodes=0) for text in dict.fromkeys(held_up) if text not in told]
+            found.reasons = [*new, *found.reasons]
         return found
 
     async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:

@@ -14,6 +14,7 @@ from shunter.engine.state import State
 from shunter.gateway.reasons import reasons_of, say_state
 from shunter.model.errors import Busy
 from shunter.model.jobs import JobSpec
+from shunter.model.lifecycles import TaskState
 from shunter.model.views import PlannedJobView, PlannedPlacementView, PlannedPreemptionView, PlanView
 from shunter.ports.clock import Clock
 
@@ -74,6 +75,7 @@ def same_names(specs: list[JobSpec], state: State) -> list[Job]:
 def plan(material: Material, specs: list[JobSpec], user: str, past: Past = NO_PAST) -> PlanView:
     """What submitting these jobs would do now. Raises what the submit would."""
     trial = DryRun(material)
+    before = {job.id: (job.version, _wanted(job)) for job in same_names(specs, trial.state)}
     submitted = trial.submit(specs, user, past)
     trial.place()
     jobs = []
@@ -81,6 +83,8 @@ def plan(material: Material, specs: list[JobSpec], user: str, past: Past = NO_PA
         job = trial.state.jobs.get(result.job_id)
         if job is None:
             jobs.append(_kept(spec))
+        elif result.updated:
+            jobs.append(_updated(trial, job, *before[job.id]))
         elif not result.created:
             jobs.append(_unchanged(job))
         else:
@@ -98,29 +102,65 @@ def plan(material: Material, specs: list[JobSpec], user: str, past: Past = NO_PA
 
 
 def _planned(trial: DryRun, job: Job, now_ms: int) -> PlannedJobView:
-    names = trial.state.nodes.view.names
-    placements = [
-        PlannedPlacementView(node=names[node], count=count, group=_group_name(job, group))
-        for (job_id, group, node), count in trial.placed.items()
-        if job_id == job.id
-    ]
-    placements.sort(key=lambda placement: (placement.group, placement.node))
+    placements = _placements(trial, job)
     count = sum(group.count for group in job.groups)
     starts = sum(placement.count for placement in placements)
     waits = count - starts
-    where = len({placement.node for placement in placements})
-    started = f"{_tasks(starts)} on {where} node{'s' if where != 1 else ''}" if starts else ""
     return PlannedJobView(
         name=job.name,
         namespace=job.namespace,
         verdict="waits" if waits else "starts",
-        sentence=say_state(trial.state, job, now_ms) if waits else f"{started} would start.",
+        sentence=say_state(trial.state, job, now_ms) if waits else f"{_somewhere(placements)} would start.",
         count=count,
         starts=starts,
         waits=waits,
         placements=placements,
         reasons=reasons_of(trial.state, job) if waits else [],
     )
+
+
+def _updated(trial: DryRun, job: Job, version: int, wanted: int) -> PlannedJobView:
+    """A lasting job that gets another spec: the first step. The next ones follow when that is healthy."""
+    placements = _placements(trial, job)
+    starts, waits = sum(placement.count for placement in placements), job.counts()[TaskState.QUEUED]
+    steps = {group.update.parallel for group in job.blueprint.groups}
+    if job.version == version:
+        change = f"{_tasks(_wanted(job))} instead of {wanted:,}"
+    else:
+        change = f"version {job.version} of {_tasks(_wanted(job))}" + (f", {min(steps)} at a time" if starts else "")
+    told = [f"{_somewhere(placements)} would start"] if starts else []
+    told += [f"{waits:,} would wait" if starts else f"{_tasks(waits)} would wait"] if waits else []
+    return PlannedJobView(
+        name=job.name,
+        namespace=job.namespace,
+        verdict="updates",
+        sentence=f"{change}: {', '.join(told) or 'nothing has to start for it'}.",
+        count=_wanted(job),
+        starts=starts,
+        waits=waits,
+        placements=placements,
+        reasons=reasons_of(trial.state, job) if waits else [],
+    )
+
+
+def _placements(trial: DryRun, job: Job) -> list[PlannedPlacementView]:
+    names = trial.state.nodes.view.names
+    placements = [
+        PlannedPlacementView(node=names[node], count=count, group=_group_name(job, group))
+        for (job_id, group, node), count in trial.placed.items()
+        if job_id == job.id
+    ]
+    return sorted(placements, key=lambda placement: (placement.group, placement.node))
+
+
+def _somewhere(placements: list[PlannedPlacementView]) -> str:
+    """`3 tasks on 2 nodes`."""
+    where = len({placement.node for placement in placements})
+    return f"{_tasks(sum(placement.count for placement in placements))} on {where} node{'s' if where != 1 else ''}"
+
+
+def _wanted(job: Job) -> int:
+    return sum(group.count for group in job.blueprint.groups)
 
 
 def _unchanged(job: Job) -> PlannedJobView:
@@ -159,8 +199,8 @@ def _preemptions(trial: DryRun) -> list[PlannedPreemptionView]:
 def _sentence(jobs: list[PlannedJobView], waits: list[PlannedJobView], preemptions: list[PlannedPreemptionView]) -> str:
     started = sum(job.starts for job in jobs)
     if waits:
-        whole = sum(job.count for job in jobs)
-        sentence = f"{started} of {_tasks(whole)} would start now, {sum(job.waits for job in waits)} would wait"
+        waiting = sum(job.waits for job in waits)
+        sentence = f"{started} of {_tasks(started + waiting)} would start now, {waiting} would wait"
     elif started:
         sentence = f"everything would start now: {_tasks(started)}"
     else:

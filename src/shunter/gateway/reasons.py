@@ -75,11 +75,15 @@ def reasons_of(
         return []
     view = build_view(state)
     told = [kept[group.task_class.id] for group in ready if group.task_class.id in kept]
-    return [ReasonView(text=text, nodes=0, examples=[]) for text in dict.fromkeys(told)] + [
-        ReasonView(text=reason.text, nodes=reason.nodes, examples=list(reason.examples))
-        for group in ready
-        for reason in explain(group.task_class.task_class, state.nodes.view, filters, view)
-    ]
+    of_groups: dict[str, ReasonView] = {}  # pieces of one group, and groups with the same reason, are told once
+    for group in ready:
+        for reason in explain(group.task_class.task_class, state.nodes.view, filters, view):
+            is_shared = not reason.nodes or len(job.blueprint.groups) == 1
+            text = reason.text if is_shared else f"group {group.spec.name}: {reason.text}"
+            of_groups.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
+    return [ReasonView(text=text, nodes=0) for text in dict.fromkeys(told) if text not in of_groups] + list(
+        of_groups.values()
+    )
 
 
 def say_state(
@@ -103,6 +107,10 @@ def say_state(
     if lasting is not None and lasting.down:
         fix = f"`shunter restart {job.name}/INDEX` starts them again"
         return f"{job.name} is running: {live} of {total} tasks are on nodes, {len(lasting.down)} taken down; {fix}."
+    if live and not counts[TaskState.RUNNING]:
+        is_boxed = any(group.task.container is not None for group in job.blueprint.groups)
+        where = f"; `shunter logs {job.name}` tells how far the image is" if is_boxed else ""
+        return f"{job.name} is starting: {live} of {total} tasks were sent to nodes, none has started there yet{where}."
     return f"{job.name} is running: {live} of {total} tasks are on nodes, none waits."
 
 

@@ -42,8 +42,11 @@ def suggest(material: Material, job_id: int, filters: Sequence[Filter]) -> list[
     if bench.try_out(AS_IT_IS):
         candidates = [own] if own is not None else []
     found: list[SuggestionView] = []
+    most: dict[str, int] = {}  # a larger change of the same field must start more
     for candidate in candidates[:TRIALS_MAX]:
-        if starts := bench.try_out(candidate):
+        starts = bench.try_out(candidate)
+        if starts > most.get(candidate.path, 0) and not bench.preempts_itself:
+            most[candidate.path] = starts
             found.append(_view(candidate, starts, sum(bench.trial.preempted.values())))
         if len(found) == SUGGESTIONS_MAX or bench.copies == COPIES_MAX:
             break
@@ -64,6 +67,11 @@ class _Bench:
     @property
     def job(self) -> Job:
         return self.trial.state.jobs[self._job_id]
+
+    @property
+    def preempts_itself(self) -> bool:
+        """Whether what ran of the job had to end for the rest of it; really all of it would have been changed."""
+        return any(job_id == self._job_id for job_id, _ in self.trial.preempted)
 
     def try_out(self, candidate: Candidate) -> int:
         """How many tasks start when the changed job takes the old one's place."""

@@ -251,7 +251,7 @@ class PlannedJobView(msgspec.Struct, kw_only=True):
 
     name: str
     namespace: str
-    verdict: str  # starts | waits | unchanged | kept
+    verdict: str  # starts | waits | updates | unchanged | kept
     sentence: str
     count: int
     starts: int

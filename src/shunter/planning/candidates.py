@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shunter.model.jobs import PORT_PREFIX
 from shunter.model.resources import DISK, MEMORY, format_amount
 from shunter.planning.kinds import RUNTIME_ANYWHERE
 from shunter.planning.ledger import Ledger, Rows
@@ -132,7 +133,9 @@ def why_too_small(task_class: TaskClass, ledger: Ledger, rows: IntArray) -> Iter
         small, full = size < need, (size >= need) & (free < need)
         if small.any():
             yield f"{needs}, {spell_amount(resource, int(size[small].max()))} at most even when empty", rows[small]
-        if full.any():
+        if full.any() and resource.startswith(PORT_PREFIX):
+            yield f"port {resource.removeprefix(PORT_PREFIX)} is taken", rows[full]
+        elif full.any():
             yield f"{needs}, {spell_amount(resource, max(0, int(free[full].max())))} free at most", rows[full]
         rows = rows[~small & ~full]
 

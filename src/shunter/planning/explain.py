@@ -60,7 +60,7 @@ def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
     if queue is not None and queue.is_paused:
         yield f"queue {task_class.queue} is paused"
     elif queue is not None and queue.running_max and queue.running >= queue.running_max:
-        yield f"queue {task_class.queue} has {queue.running} tasks on nodes, as many as its running_max allows"
+        yield f"queue {task_class.queue} has {queue.running} on nodes, as many as its running_max allows"
     for name, need in task_class.needs.items():
         if name.startswith(LICENCE_PREFIX):
             total, used = view.licences.get(name, (0, 0))

@@ -128,7 +128,7 @@ def test_why_follows_a_job_through_its_life() -> None:
         await stage.run("job", restart={"policy": "on-failure", "max": 1, "delay": "1s", "jitter": 0})
         assert "no node" in await sentence()
         node = await stage.join(cpu=1)
-        assert "is running" in await sentence()
+        assert "is starting" in await sentence()
         await stage.run("other")
         behind = await stage.gateway.why(ANNA, reference("other"))
         assert behind.reasons[0].text == "cpu: needs 1, 0 free at most"

@@ -72,6 +72,35 @@ def test_a_plan_is_refused_as_the_submit_would_be() -> None:
     play(scene)
 
 
+def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() -> None:
+    """U-04: also where it would not begin, which the exit code tells."""
+
+    async def scene(stage: GatewayStage) -> None:
+        node = await stage.join("n1", cpu=3)
+        await stage.run("web", count=2, type="service")
+        for _, order in stage.orders():
+            await stage.started(node, order)
+        web = manifest("web", count=2, type="service")
+        same = await stage.gateway.plan(ANNA, [web], namespace="default")
+        assert [job.verdict for job in same.jobs] == ["unchanged"]
+        other = await stage.gateway.plan(ANNA, [web | {"spec": web["spec"] | {"env": {"A": "1"}}}], namespace="default")
+        [job] = other.jobs
+        assert (job.verdict, job.starts, job.waits, job.count) == ("updates", 1, 0, 2)
+        assert job.sentence == "version 2 of 2 tasks, 1 at a time: 1 task on 1 node would start."
+        assert other.starts and other.sentence == "everything would start now: 1 task."
+        more = await stage.gateway.plan(ANNA, [web | {"spec": web["spec"] | {"count": 5}}], namespace="default")
+        [job] = more.jobs
+        assert (job.verdict, job.starts, job.waits) == ("updates", 1, 2)
+        assert job.sentence == "5 tasks instead of 2: 1 task on 1 node would start, 2 would wait."
+        assert not more.starts
+        large = web | {"spec": web["spec"] | {"resources": {"cpu": 2}}}
+        [job] = (await stage.gateway.plan(ANNA, [large], namespace="default")).jobs
+        assert (job.verdict, job.starts, job.waits) == ("updates", 0, 1)
+        assert [reason.text for reason in job.reasons] == ["cpu: needs 2, 1 free at most"]
+
+    play(scene)
+
+
 def test_plans_that_wait_for_one_another_are_limited() -> None:
     async def scene(stage: GatewayStage) -> None:
         stage.gateway._dry_runs._waiting = WAITING_MAX

@@ -33,3 +33,48 @@ def test_why_says_for_which_gang_room_is_held_and_until_when() -> None:
         assert "room is held for gang gang@1 until about" in await say(stage, "long")
 
     play(scene)
+
+
+def test_a_reason_is_told_once_and_with_the_group_where_there_are_several() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=2)
+        await stage.join("n2", cpu=2)
+        await stage.run("early", resources={"cpu": 1}, estimate="10m")
+        [(node, order)] = stage.orders()
+        await stage.started(node, order)
+        groups = [{"name": "ps", "count": 2, "resources": {"cpu": 1}}, {"name": "wk", "resources": {"cpu": 2}}]
+        await stage.run("gang", gang=True, groups=groups)
+        await stage.run("long", resources={"cpu": 1})
+        for name in ("gang", "long"):
+            told = [reason.text for reason in (await stage.gateway.why(ANNA, reference(name))).reasons]
+            assert len(set(told)) == len(told), told
+        gang = [reason.text for reason in (await stage.gateway.why(ANNA, reference("gang"))).reasons]
+        assert "group wk: cpu: needs 2, 1 free at most" in gang
+
+    play(scene)
+
+
+def test_what_was_sent_to_nodes_and_has_not_started_is_starting() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        node = await stage.join("n1", cpu=2)
+        await stage.run("job", 2)
+        assert (
+            await say(stage, "job") == "job is starting: 2 of 2 tasks were sent to nodes, none has started there yet."
+        )
+        [(_, order)] = stage.orders()
+        await stage.started(node, order)
+        assert await say(stage, "job") == "job is running: 2 of 2 tasks are on nodes, none waits."
+
+    play(scene)
+
+
+def test_a_container_that_starts_says_where_to_see_how_far_its_image_is() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=2)
+        await stage.engine.attribute_node("n1", {"runtime.docker": "1"})
+        await stage.run("boxed", image="busybox", command=["ls"])
+        assert (await say(stage, "boxed")).endswith(
+            "none has started there yet; `shunter logs boxed` tells how far the image is."
+        )
+
+    play(scene)

@@ -233,3 +233,49 @@ def test_a_higher_priority_that_would_preempt_says_whom_it_costs() -> None:
         assert raised.text == "priority 50 → 60, preempting 2 tasks"
 
     play(scene)
+
+
+def test_no_job_is_to_preempt_its_own_tasks() -> None:
+    """A higher priority is one of the whole job: what of it runs would have it too."""
+
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=2)
+        await stage.run("job", count=3, priority=50)
+        assert "spec.priority" not in await suggestions(stage)
+
+    play(scene)
+
+
+def test_of_two_rises_of_the_priority_that_come_to_the_same_the_smaller_is_suggested() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=2)
+        await stage.join("n2", cpu=2)
+        await stage.run("early", priority=50, resources={"cpu": 2}, estimate="10m")
+        [(node, order)] = stage.orders()
+        await stage.started(node, order)
+        await stage.run("gang", 2, gang=True, resources={"cpu": 2})
+        await stage.run("job", resources={"cpu": 1})
+        found = (await stage.gateway.why(ANNA, reference("job"))).suggestions
+        assert [each.after for each in found if each.field == "spec.priority"] == [51]
+
+    play(scene)
+
+
+def test_a_port_that_is_taken_is_named_as_the_manifest_has_it() -> None:
+    """Any other port will do, or the next node."""
+
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=4)
+        ports = [{"name": "web", "host_port": 8080}]
+        await stage.run("first", ports=ports)
+        await stage.run("job", ports=ports)
+        found = await stage.gateway.why(ANNA, reference("job"))
+        assert found.sentence == "1 of 1 tasks wait: port 8080 is taken (1 node)."
+        found_by_field = {each.field: each for each in found.suggestions}
+        free = found_by_field["spec.ports[0].host_port"]
+        assert (free.before, free.after, free.text) == (8080, None, "any free port instead of 8080: fits 1 node")
+        changed = applied({"command": ["/bin/true"], "ports": ports}, free)
+        await stage.run("freed", **changed)
+        assert (await stage.gateway.job(ANNA, reference("freed"))).counts == {"assigned": 1}
+
+    play(scene)
