@@ -187,7 +187,7 @@ def presence(state: State, match: str) -> IntArray:
     holds = parse_job_match(match).holds
     counts = np.zeros(state.nodes.view.count, np.int64)
     for job in state.jobs.values():
-        if _has_live(job) and holds(_facts(job)):
+        if _has_live(job) and holds(facts(job)):
             for group in job.groups:
                 np.add.at(counts, _live_nodes(state, group), 1)
     return counts
@@ -196,7 +196,7 @@ def presence(state: State, match: str) -> IntArray:
 def matches(state: State, match: str, class_id: int) -> bool:
     """Whether a match holds for any job with tasks of the class."""
     holds = parse_job_match(match).holds
-    return any(holds(_facts(job)) for job in _jobs_of(state, class_id))
+    return any(holds(facts(job)) for job in _jobs_of(state, class_id))
 
 
 def repels(state: State, class_id: int) -> IntArray | None:
@@ -206,9 +206,7 @@ def repels(state: State, class_id: int) -> IntArray | None:
     for other in state.repelling.values():
         for group in other.groups:
             rules = [rule for rule in group.spec.affinity if rule.to == "job" and rule.anti and rule.require]
-            if any(
-                parse_job_match(rule.match).holds(_facts(job)) for rule in rules for job in jobs if job is not other
-            ):
+            if any(parse_job_match(rule.match).holds(facts(job)) for rule in rules for job in jobs if job is not other):
                 counts = np.zeros(state.nodes.view.count, np.int64) if counts is None else counts
                 np.add.at(counts, _live_nodes(state, group), 1)
     return counts
@@ -235,7 +233,7 @@ def _has_live(job: Job) -> bool:
     return any(sum(group.counts[_ASSIGNED : _STOPPING + 1]) for group in job.groups)
 
 
-def _facts(job: Job) -> JobFacts:
+def facts(job: Job) -> JobFacts:
     return JobFacts(job.name, job.namespace, job.labels, job.user, job.type)
 
 

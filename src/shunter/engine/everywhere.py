@@ -1,11 +1,12 @@
 """Jobs with one task on each matching node: which nodes those are, also of nodes that join later. A node matches by all
-filters of the planner but resources and owners; its task waits there until it fits. Task i runs on node i + 1, as nodes
-joined. Called by `engine.services`."""
+filters of the planner but resources and owners, and by its required affinities; its task waits there until it fits.
+Task i runs on node i + 1, as nodes joined. Called by `engine.services`."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from shunter.engine.beside import where_allowed
 from shunter.engine.keeping import Wanted
 from shunter.engine.records import Group, Job, NodeRecord
 from shunter.engine.round import Round
@@ -14,7 +15,7 @@ from shunter.model.jobs import SYSTEM, GroupSpec
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.planning.candidates import FILTERS, feasible
 from shunter.planning.ledger import Ledger
-from shunter.planning.view import BoolArray, IntArray, TaskClass
+from shunter.planning.view import BoolArray, IntArray, Rules, TaskClass
 
 _OF_THE_MOMENT = ("eligible", "resources", "owner")  # a task waits there until a node that another has is free
 _LASTING_FILTERS = tuple(each for each in FILTERS if each.name not in _OF_THE_MOMENT)
@@ -47,6 +48,10 @@ def wanted_on(round: Round, job: Job, spec: GroupSpec, node: int) -> Wanted:
     matches = _matches(round.state, job, spec, rows)
     kept = [row for row in rows[matches].tolist() if _may_stay(round.state, job, records[row])]
     startable = {row - 1 for row in kept if records[row].state is NodeState.READY and not records[row].switched_by}
+    allowed = where_allowed(round.state, job, spec)
+    if allowed is not None:
+        kept = [row for row in kept if allowed[row] or _has_begun(round.state, job, spec, row)]
+        startable = {index for index in startable if allowed[index + 1]}
     return Wanted([row - 1 for row in kept], startable)
 
 
@@ -66,11 +71,28 @@ def _may_stay(state: State, job: Job, node: NodeRecord) -> bool:
     return node.state in (NodeState.READY, NodeState.SUSPECT)
 
 
+def _has_begun(state: State, job: Job, spec: GroupSpec, node: int) -> bool:
+    """Whether it runs there or has ended there, and does not wait to start."""
+    pieces = state.lasting.homes.get(job.id, {}).get((spec.name, node), ())
+    return any(sum(piece.counts[TaskState.ASSIGNED :]) for piece in pieces)
+
+
 def _matches(state: State, job: Job, spec: GroupSpec, rows: IntArray) -> BoolArray:
-    task_class = TaskClass(
-        0, {}, job.namespace, job.user, job.priority, spec.datacenters, spec.constraints, runtime=spec.task.runtime
-    )
-    return feasible(task_class, _ledger(state), rows, _LASTING_FILTERS)
+    ledger = _ledger(state)
+    matches = feasible(class_of(job, spec), ledger, rows, _LASTING_FILTERS)
+    for rule in spec.affinity:
+        if rule.to == "node" and rule.require:
+            matches = matches & (ledger.kinds.hold_on(rule.match, rows) != rule.anti)
+    return matches
+
+
+def class_of(job: Job, spec: GroupSpec) -> TaskClass:
+    """What a node is asked about: whether it matches, not whether there is room."""
+    rules = Rules(job.id, affinity=spec.affinity) if spec.affinity else None
+    return TaskClass(
+        0, {}, job.namespace, job.user, job.priority, spec.datacenters, spec.constraints, runtime=spec.task.runtime,
+        rules=rules,
+    )  # fmt: skip
 
 
 def _ledger(state: State) -> Ledger:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from shunter.engine import changes as c
+from shunter.engine.beside import may_start
 from shunter.engine.cluster_view import build_view
 from shunter.engine.decisions import apply_placement, carry_out, lanes_max
 from shunter.engine.moves import place_bound
 from shunter.engine.refilling import refill
 from shunter.engine.round import Round
+from shunter.model.jobs import EVERYWHERE
 from shunter.planning.view import Placement, Policy
 
 PINNED_MAX = 1_000  # classes of one node each that are tried in one round
@@ -48,6 +50,10 @@ def _place_pinned(round: Round) -> None:
                 round.is_partial = True
                 return
             tries += 1
+            group = record.first_ready()
+            if group is not None and group.job.type in EVERYWHERE and not may_start(round.state, group):
+                pinned[record.id] = record, int(nodes.changed[record.key.node])
+                continue
             apply_placement(round, Placement(record.id, np.array([record.key.node]), np.array([record.queued])))
             if lanes_max(round, record):  # else it is not the node that it waits for
                 pinned[record.id] = record, int(nodes.changed[record.key.node])

@@ -8,6 +8,7 @@ a manager that takes over goes on where the last one was.
 from __future__ import annotations
 
 from shunter.engine import changes as c
+from shunter.engine.beside import stir_by_neighbours
 from shunter.engine.books.lasting import STALLED, STARTING, STEADY, UNDER_WAY, Lasting
 from shunter.engine.dependencies import is_blocked, start_ms
 from shunter.engine.drains import advance_drains
@@ -25,6 +26,7 @@ PASSES_MAX = 16  # what a look changes is looked at again; it comes to rest afte
 
 
 def keep_up(round: Round) -> None:
+    stir_by_neighbours(round)
     for _ in range(PASSES_MAX):
         stir_nodes(round)
         advance_drains(round)

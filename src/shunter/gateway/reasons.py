@@ -10,10 +10,12 @@ from types import MappingProxyType
 
 from shunter.engine.cluster_view import build_view
 from shunter.engine.dependencies import waits_for
+from shunter.engine.everywhere import class_of
 from shunter.engine.records import Group, Job
 from shunter.engine.state import State
 from shunter.engine.views import counts_view
 from shunter.gateway.estimates import estimate_start
+from shunter.model.jobs import EVERYWHERE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
 from shunter.model.views import ReasonView, TaskView, WhyView
@@ -70,16 +72,18 @@ def reasons_of(
     state: State, job: Job, filters: Sequence[Filter] = FILTERS, kept: Mapping[int, str] = NOTHING
 ) -> list[ReasonView]:
     """Of the groups that could be placed and are not: for whom room is kept, and what each node has against them."""
-    ready = [group for group in job.groups if group.ready]
-    if not ready:
+    asked = [(group.spec, group.task_class.task_class) for group in job.groups if group.ready]
+    if job.type in EVERYWHERE and not job.groups:
+        asked = [(spec, class_of(job, spec)) for spec in job.blueprint.groups]
+    if not asked:
         return []
     view = build_view(state)
-    told = [kept[group.task_class.id] for group in ready if group.task_class.id in kept]
+    told = [kept[task_class.id] for _, task_class in asked if task_class.id in kept]
     of_groups: dict[str, ReasonView] = {}  # pieces of one group, and groups with the same reason, are told once
-    for group in ready:
-        for reason in explain(group.task_class.task_class, state.nodes.view, filters, view):
+    for spec, task_class in asked:
+        for reason in explain(task_class, state.nodes.view, filters, view):
             is_shared = not reason.nodes or len(job.blueprint.groups) == 1
-            text = reason.text if is_shared else f"group {group.spec.name}: {reason.text}"
+            text = reason.text if is_shared else f"group {spec.name}: {reason.text}"
             of_groups.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
     return [ReasonView(text=text, nodes=0) for text in dict.fromkeys(told) if text not in of_groups] + list(
         of_groups.values()
@@ -92,6 +96,9 @@ def say_state(
     """The state of a job that has not ended, in one sentence."""
     counts = job.counts()
     total = sum(counts)
+    if job.type in EVERYWHERE and not job.groups and not waits_for(state, job, now_ms):
+        told = "; ".join(reason.text for reason in reasons_of(state, job, filters)[:1])
+        return f"{job.name} runs on every node that matches, and there is none" + (f": {told}." if told else ".")
     waiting, queued = counts[TaskState.WAITING], counts[TaskState.QUEUED]
     waits = waits_for(state, job, now_ms) if waiting or (queued and job.is_held) else []
     if waits:

@@ -11,7 +11,7 @@ from typing import Any
 from shunter.model.arrays import count_of
 from shunter.model.errors import Rejected
 from shunter.model.job_groups import Group, count_tasks
-from shunter.model.jobs import LASTING, SYSTEM
+from shunter.model.jobs import EVERYWHERE, LASTING, SYSTEM
 from shunter.model.problems import UNSAID, Problems, nearest
 from shunter.model.task_fields import ARGUMENTS_SIZE_MAX, CONTAINER_FIELDS, ENV_RESERVED, ENV_RESERVED_PREFIXES
 
@@ -147,6 +147,15 @@ class GroupCheck:
                 fix = f"write it like {path}.%i"
                 self._note(self._group.at(name), "must contain %i, or all tasks write to one file", value=path, fix=fix)
 
+    def _check_affinity(self) -> None:
+        if self._type not in EVERYWHERE:
+            return
+        for number, affinity in enumerate(self._values["affinity"]):
+            if not affinity["require"]:
+                fault = f"must be required in a job of type {self._type}, which runs on every node that matches"
+                fix = "add require: true, or leave it out"
+                self._note(f"{self._group.at('affinity')}[{number}].require", fault, fix=fix)
+
     def _check_expressions(self) -> None:
         for number, text in enumerate(self._values["constraints"]):
             self._check_expression(self._expressions.node, text, f"{self._group.at('constraints')}[{number}]")
@@ -170,5 +179,6 @@ _CHECKS: tuple[tuple[frozenset[str], Callable[[GroupCheck], None]], ...] = (
     (frozenset({"count", "array", "entries", "gang"}), GroupCheck._check_count),
     (frozenset({"restart"}), GroupCheck._check_restart),
     (frozenset({"stdout", "stderr"}), GroupCheck._check_logs),
+    (frozenset({"affinity"}), GroupCheck._check_affinity),
     (frozenset({"constraints", "affinity"}), GroupCheck._check_expressions),
 )

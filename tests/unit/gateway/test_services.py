@@ -8,8 +8,10 @@ from msgspec.structs import replace
 from shunter.engine.endings import Summary
 from shunter.engine.views import job_view
 from shunter.gateway.reasons import say_state
+from shunter.model.jobs import Affinity
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play
+from tests.unit.engine.test_everywhere import system
 from tests.unit.engine.test_services import service
 
 
@@ -81,5 +83,20 @@ def test_why_says_what_was_taken_down_and_how_it_comes_back() -> None:
         await players.act(5)
         said = say_state(stage.engine.state, stage.engine.state.jobs[job.job_id], 0)
         assert "1 of 2 tasks are on nodes, 1 taken down" in said and "`shunter restart web/INDEX`" in said
+
+    play(scene)
+
+
+def test_why_says_what_nodes_lack_for_a_system_job_that_none_matches() -> None:
+    async def scene(stage: Stage) -> None:
+        beside = Affinity("job", "job.name == 'db'", require=True)
+        [job] = await stage.submit(system(affinity=(beside,)))
+        live, now_ms = stage.engine.state.jobs[job.job_id], 0
+        begin = "agent runs on every node that matches, and there is none"
+        assert say_state(stage.engine.state, live, now_ms).startswith(begin)
+        await stage.join("n1")
+        assert say_state(stage.engine.state, live, now_ms) == (
+            f"{begin}: affinity: no job runs there for which job.name == 'db'."
+        )
 
     play(scene)

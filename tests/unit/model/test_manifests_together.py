@@ -40,6 +40,11 @@ def test_a_group_is_held_to_the_type_of_its_job() -> None:
         ({"args": ["x"]}, "args", "is for containers; put them into command"),
         ({"mounts": [{"source": "/a", "target": "/b"}]}, "mounts", "is for containers; add image"),
         ({"network": "host"}, "network", "is for containers"),
+        (
+            {"type": "system", "affinity": [{"to": "node", "match": "node.name == 'a'"}]},
+            "affinity[0].require",
+            "which runs on every node that matches; add require: true",
+        ),
         ({"runtime": "docker"}, "image", "is missing"),
         ({"image": "x", "runtime": "process"}, "runtime", "must not be process"),
         ({"ports": [{"name": "web", "port": 80}]}, "ports[0].port", "serve $SHUNTER_PORT_WEB"),

@@ -13,6 +13,7 @@ import msgspec
 if TYPE_CHECKING:
     from shunter.engine.records import Group, Job
     from shunter.planning.ledger import Ledger
+    from shunter.planning.view import BoolArray
 
 STARTING, STEADY, STALLED = "starting", "steady", "stalled"
 UPDATING, ROLLING_BACK, RESTARTING = "updating", "rolling back", "restarting"
@@ -78,6 +79,8 @@ class LastingBook:
     everywhere: dict[int, Job] = field(default_factory=dict)  # jobs with one task on each matching node
     homes: dict[int, dict[tuple[str, int], list[Group]]] = field(default_factory=dict)  # job -> (group, node) -> pieces
     alarms: dict[int, int] = field(default_factory=dict)  # job -> when it is looked at next
+    beside: dict[tuple[int, str], BoolArray] = field(default_factory=dict)  # (job, group) -> of `engine.beside`
+    beside_tick: int = -1  # of the nodes, when that was looked at
     ledger: Ledger | None = None  # of `engine.everywhere`, for asking which nodes match
 
     def adopt(self, group: Group) -> None:
