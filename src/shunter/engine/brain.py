@@ -14,9 +14,11 @@ from functools import partial
 import numpy as np
 
 from shunter.log import Log
+from shunter.model.situations import TASKS
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.law import Law
 from shunter.planning.ledger import Ledger
+from shunter.planning.limited_view import limit_view, wants_of
 from shunter.planning.planner import POLICY_DEFAULT, Planner, build_policy
 from shunter.planning.policies import fork_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
@@ -24,6 +26,7 @@ from shunter.planning.view import ClusterView, Decision, Placement, Policy
 log = Log(__name__)
 DEFAULT = partial(build_policy, POLICY_DEFAULT)
 LEFT_OUT = "it placed tasks on nodes that refuse them; those were left out"
+LOCAL = "local:"  # begins the names of sessions of policies in this process that decide outside of rounds
 
 
 class Nonsense(Exception):
@@ -50,6 +53,15 @@ class Brain:
         """What nodes are judged by, for explanations. A policy of another make tells none: ours are the next best."""
         return self.policy.filters if isinstance(self.policy, Planner) else self._filters
 
+    @property
+    def outside(self) -> str:
+        """The session that decides outside of rounds (`engine.schedulers`); empty where the policy decides in them."""
+        return "" if getattr(self.policy, "fast", True) else getattr(self.policy, "scheduler", f"{LOCAL}{self.name}")
+
+    def fall_back_to(self, make: Callable[[], Policy]) -> None:
+        """Who decides from now on where the policy fails, or is silent."""
+        self._make_fallback, self._fallback = make, None
+
     def use(self, policy: Policy) -> None:
         """From the next round on."""
         self.policy, self.name = policy, policy.name
@@ -59,21 +71,28 @@ class Brain:
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
         if isinstance(self.policy, Planner) and self.policy.is_built_in:
             return self.policy.decide(view, now, budget)
-        try:
-            if isinstance(self.policy, Planner):
-                decision = self.policy.decide(view, now, budget)
-                check_decision(decision, view)
-                return decision
-            law = self._law_of(view)
-            view = replace(view, accepts=law.accepts)
-            decision = self.policy.decide(view, now, budget)
-            check_decision(decision, view)
-            return self._lawful(decision, view, law)
-        except Exception as error:  # a stranger's code
-            self._complain(error)
+        if not self.outside:
+            try:
+                return self._ask(view, now, budget)
+            except Exception as error:  # a stranger's code
+                self.complain(error)
         if self._fallback is None:
             self._fallback = self._make_fallback()
         return self._fallback.decide(view, now, budget)
+
+    def _ask(self, view: ClusterView, now: float, budget: int) -> Decision:
+        """Of a stranger: it sees what it wants, and what it says is looked at."""
+        if isinstance(self.policy, Planner):
+            decision = self.policy.decide(view, now, budget)
+            check_decision(decision, view)
+            return decision
+        law, wants = self._law_of(view), wants_of(self.policy)
+        shown = limit_view(view, wants)
+        if TASKS in wants:
+            shown = replace(shown, accepts=self._law_of(shown).accepts)
+        decision = self.policy.decide(shown, now, budget)
+        check_decision(decision, shown)
+        return self._lawful(decision, view, law)
 
     def fork(self) -> Brain:
         twin = Brain(fork_policy(self.policy), self._make_fallback, self._filters)
@@ -98,7 +117,7 @@ class Brain:
         decision.placements = kept
         return decision
 
-    def _complain(self, error: Exception) -> None:
+    def complain(self, error: Exception) -> None:
         """The policy failed, and the default decides."""
         self._note(f"{type(error).__name__}: {error}")
         if self.failures >= 0:

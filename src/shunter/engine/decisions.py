@@ -24,7 +24,7 @@ def carry_out(round: Round, decision: Decision) -> None:
         for placement in placements:
             apply_placement(round, placement)
     for preemption in decision.preemptions:
-        _preempt(round, preemption)
+        preempt(round, preemption)
 
 
 def _together(round: Round, placements: list[Placement]) -> Iterable[list[Placement]]:
@@ -65,7 +65,7 @@ def _is_whole(round: Round, gang: int, placements: list[Placement]) -> bool:
     )
 
 
-def _preempt(round: Round, preemption: Preemption) -> None:
+def preempt(round: Round, preemption: Preemption) -> None:
     """Tell the youngest tasks of a class on a node to end; they come back to the queue. So do tasks that have no lane
     there yet: otherwise they would take the lanes that are to be given up."""
     state, record = round.state, round.state.classes.get(preemption.victim)

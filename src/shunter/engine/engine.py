@@ -34,6 +34,7 @@ from shunter.engine.recovery import make_snapshot, recover
 from shunter.engine.repeats import on_repeat
 from shunter.engine.reports import on_inventory, on_report
 from shunter.engine.round import JOB_TIMERS, Round, TimerKind, Timers
+from shunter.engine.scheduler_desk import SchedulerDesk
 from shunter.engine.services import keep_up, on_alarm
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state import NO_RUN, State
@@ -82,6 +83,7 @@ class Engine:
         self.epoch = 0
         self.feed = Feed()
         self._store, self._workers, self._clock, self._random = store, workers, clock, random
+        self.schedulers = SchedulerDesk(self, clock, random)
         self._timers = Timers()
         self._inbox: deque[_Command] = deque()
         self._wake = asyncio.Event()
@@ -104,6 +106,7 @@ class Engine:
         self.epoch = await self._store.begin_epoch()
         self.state, self._timers = await recover(self._store)
         self._lost_because = ""
+        self.schedulers.begin_anew()
         self._wake.set()
         log.info("engine.started", epoch=self.epoch, version=self.state.version, jobs=len(self.state.jobs))
 
@@ -134,9 +137,14 @@ class Engine:
         await self._landed()
         self._refuse_all(Unavailable("the manager is stopping; try again"))
         self.feed.end()
+        self.schedulers.end("the manager stops")
         if self._snapshotting:
             await self._snapshotting
         await self._save_snapshot(self.epoch)
+
+    def wake(self) -> None:
+        """Start a round, if only to look at the clock."""
+        self._wake.set()
 
     def pause_placing(self) -> None:
         """Place nothing any more: the cluster is about to stop, and what is queued stays queued."""
@@ -171,90 +179,90 @@ class Engine:
 
     async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[Submitted]:
         past = await self.past_of(specs)
-        return await self._ask(partial(on_submit, specs=specs, user=user, key=key, past=past))
+        return await self.ask(partial(on_submit, specs=specs, user=user, key=key, past=past))
 
     async def start_run(self, spec: JobSpec, user: str, key: str | None = None) -> Submitted:
         """A run of a spec that history kept."""
-        return await self._ask(partial(on_repeat, spec=spec, user=user, key=key))
+        return await self.ask(partial(on_repeat, spec=spec, user=user, key=key))
 
     async def hold(self, job_id: int, is_held: bool) -> None:
-        await self._ask(partial(on_hold, job_id=job_id, is_held=is_held))
+        await self.ask(partial(on_hold, job_id=job_id, is_held=is_held))
 
     async def dispatch(self, dispatch: Dispatch) -> Submitted:
-        return await self._ask(partial(on_dispatch, dispatch=dispatch))
+        return await self.ask(partial(on_dispatch, dispatch=dispatch))
 
     async def pause_template(self, namespace: str, name: str, is_paused: bool) -> None:
-        await self._ask(partial(on_pause, namespace=namespace, name=name, is_paused=is_paused))
+        await self.ask(partial(on_pause, namespace=namespace, name=name, is_paused=is_paused))
 
     async def drop_template(self, namespace: str, name: str) -> None:
-        await self._ask(partial(on_drop_template, namespace=namespace, name=name))
+        await self.ask(partial(on_drop_template, namespace=namespace, name=name))
 
     async def patch_queue(self, name: str, patch: QueuePatch) -> None:
-        await self._ask(partial(on_queue_patch, name=name, patch=patch))
+        await self.ask(partial(on_queue_patch, name=name, patch=patch))
 
     async def drop_queue(self, name: str) -> None:
-        await self._ask(partial(on_queue_drop, name=name))
+        await self.ask(partial(on_queue_drop, name=name))
 
     async def purge_queue(self, name: str, user: str) -> int:
-        return await self._ask(partial(on_queue_purge, name=name, user=user))
+        return await self.ask(partial(on_queue_purge, name=name, user=user))
 
     async def replay(self, numbers: list[int], specs: list[JobSpec], user: str) -> list[Submitted]:
         """Runs of the tasks of these dead letters, which then are none any more."""
-        return await self._ask(partial(on_replay, numbers=numbers, specs=specs, user=user))
+        return await self.ask(partial(on_replay, numbers=numbers, specs=specs, user=user))
 
     async def purge_dead(self, numbers: list[int], user: str) -> None:
-        await self._ask(partial(on_dead_purge, numbers=numbers, user=user))
+        await self.ask(partial(on_dead_purge, numbers=numbers, user=user))
 
     async def stop_tasks(
         self, job_id: int, task: Task | None, now: bool, reason: str = "stopped by a user", signal: int = 0
     ) -> None:
-        await self._ask(partial(on_stop, job_id=job_id, task=task, now=now, reason=reason, signal=signal))
+        await self.ask(partial(on_stop, job_id=job_id, task=task, now=now, reason=reason, signal=signal))
 
     async def update(self, job_id: int, spec: JobSpec, user: str, node: str | None = None) -> None:
-        await self._ask(partial(on_update_asked, job_id=job_id, spec=spec, user=user, node=node))
+        await self.ask(partial(on_update_asked, job_id=job_id, spec=spec, user=user, node=node))
 
     async def scale(self, job_id: int, counts: dict[str, int], user: str) -> None:
-        await self._ask(partial(on_scale, job_id=job_id, counts=counts, user=user))
+        await self.ask(partial(on_scale, job_id=job_id, counts=counts, user=user))
 
     async def roll_back(self, job_id: int, user: str) -> None:
-        await self._ask(partial(on_rollback, job_id=job_id, user=user))
+        await self.ask(partial(on_rollback, job_id=job_id, user=user))
 
     async def restart(self, job_id: int, task: Task | None, user: str) -> None:
-        await self._ask(partial(on_restart, job_id=job_id, task=task, user=user))
+        await self.ask(partial(on_restart, job_id=job_id, task=task, user=user))
 
     async def move(self, job_id: int, task: Task, node: str, user: str) -> None:
-        await self._ask(partial(on_move, job_id=job_id, task=task, node_name=node, user=user))
+        await self.ask(partial(on_move, job_id=job_id, task=task, node_name=node, user=user))
 
     async def drain_node(self, name: str, deadline_s: float | None, user: str) -> None:
-        await self._ask(partial(on_drain, name=name, deadline_s=deadline_s, user=user))
+        await self.ask(partial(on_drain, name=name, deadline_s=deadline_s, user=user))
 
     async def undrain_node(self, name: str) -> None:
-        await self._ask(partial(on_undrain, name=name))
+        await self.ask(partial(on_undrain, name=name))
 
     async def cordon_node(self, name: str, reason: str) -> None:
-        await self._ask(partial(on_cordon, name=name, reason=reason))
+        await self.ask(partial(on_cordon, name=name, reason=reason))
 
     async def release_node(self, name: str, by: str) -> None:
         """Let a node take work again that was switched off: by cordon or by quarantine."""
-        await self._ask(partial(on_release, name=name, by=by))
+        await self.ask(partial(on_release, name=name, by=by))
 
     async def attribute_node(self, name: str, attributes: dict[str, str | None]) -> None:
-        await self._ask(partial(on_attribute, name=name, attributes=attributes))
+        await self.ask(partial(on_attribute, name=name, attributes=attributes))
 
     async def label_node(self, name: str, labels: dict[str, str | None]) -> None:
-        await self._ask(partial(on_label, name=name, labels=labels))
+        await self.ask(partial(on_label, name=name, labels=labels))
 
     async def set_settings(self, settings: Mapping[str, str]) -> None:
         """Settings of the whole cluster, from now on and after a restart too; an empty value means the default."""
-        await self._ask(partial(on_set, settings=settings))
+        await self.ask(partial(on_set, settings=settings))
 
     # ---- what the watcher tells ----
 
     async def hello(self, hello: Hello) -> Welcome | Refused:
-        return await self._ask(partial(on_hello, hello=hello))
+        return await self.ask(partial(on_hello, hello=hello))
 
     async def hello_many(self, hellos: list[Hello]) -> list[Welcome | Refused]:
-        return await self._ask(lambda round: [on_hello(round, hello) for hello in hellos])
+        return await self.ask(lambda round: [on_hello(round, hello) for hello in hellos])
 
     async def inventory(self, node: int, inventory: Inventory) -> None:
         self._tell(partial(on_inventory, node=node, inventory=inventory))
@@ -284,7 +292,7 @@ class Engine:
                 past[namespace, name, run] = (finished.id, int(JobState[finished.state.upper()]))
         return past
 
-    async def _ask(self, decide: Callable[[Round], T]) -> T:
+    async def ask(self, decide: Callable[[Round], T]) -> T:
         """Into the inbox, bounded; returns after the commit of the round that decides."""
         if self._is_stopping or self._lost_because:
             raise Unavailable(f"{self._lost_because or 'the manager is stopping'}; nothing was taken, try again")
@@ -317,7 +325,7 @@ class Engine:
             if self._is_paused:
                 shrink(round)  # lanes that nobody gives up now would stay reserved in the next life
             else:
-                place(round, self.brain)
+                place(round, self.brain, self.schedulers.is_led(round.now_ms))
             self._has_backlog |= round.has_backlog
             await self._commit(round)
         except Exception as error:
@@ -331,6 +339,7 @@ class Engine:
             self._workers.send(node, message)
         if round.changes:
             self.feed.publish(Published(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
+        self.schedulers.tell()
         self._place_again_ms = round.place_again_ms
         if self._inbox or round.is_partial:
             self._wake.set()
@@ -441,6 +450,8 @@ class Engine:
             next_ms = min(next_ms, self._recall_at_ms)
         if self._place_again_ms is not None:
             next_ms = min(next_ms, self._place_again_ms)
+        if (ends_ms := self.schedulers.ends_ms()) is not None:
+            next_ms = min(next_ms, ends_ms)
         return max(next_ms - self._now_ms(), 0) / 1000
 
     def _now_ms(self) -> int:

@@ -21,12 +21,15 @@ from shunter.planning.view import Placement, Policy
 PINNED_MAX = 1_000  # classes of one node each that are tried in one round
 
 
-def place(round: Round, policy: Policy) -> None:
+def place(round: Round, policy: Policy, is_led: bool = False) -> None:
+    """`is_led`: somebody outside of rounds decides, and nothing is left to the policy."""
     refill(round)
     shrink(round)
     _place_pinned(round)
     if round.state.moves.bound:
         place_bound(round)
+    if is_led:
+        return
     view = build_view(round.state)
     if not view.queued:
         return

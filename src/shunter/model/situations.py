@@ -23,7 +23,7 @@ RULES = "rules"  # where tasks are that rules (distinct, spread, affinity) speak
 NAMES = "names"  # how jobs are called in reasons; only policies in the manager itself can ask for it
 WANTS = (TASKS, OBJECTS, RUNNING, RULES)
 WANTS_PLANNER = (TASKS, RUNNING, RULES, NAMES)  # of the built-in planner
-WANTS_DEFAULT = (TASKS, OBJECTS)
+WANTS_DEFAULT = (TASKS, OBJECTS, RULES)
 
 
 class KindRow(msgspec.Struct, frozen=True, array_like=True):

@@ -104,15 +104,15 @@ def _ask_about_rules(view: ClusterView) -> None:
     classes = [queued.task_class for queued in view.queued]
     if view.tally is None or view.presence is None or view.matches is None:
         return
-    for match in dict.fromkeys(_matches_of(classes)):
+    ruled = [each for each in classes if each.rules is not None]
+    for match in dict.fromkeys(_matches_of(ruled)):
         view.presence(match)
         for each in classes:
             view.matches(match, each.id)
-    for each in classes:
-        if each.rules is not None:
-            view.tally(each.id)
-        if view.repels is not None:
-            view.repels(each.id)
+    for each in ruled:
+        view.tally(each.id)
+    for each in classes if view.repels is not None else ():
+        _present(view.repels)(each.id)
 
 
 def _matches_of(classes: Iterable[TaskClass]) -> Iterable[str]:

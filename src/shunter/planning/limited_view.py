@@ -38,7 +38,7 @@ def limit_view(view: ClusterView, wants: Collection[str]) -> ClusterView:
         less |= {"tally": None, "presence": None, "matches": None, "repels": None}
     if NAMES not in wants:
         less["called"] = None
-    return replace(view, **less) if less else view
+    return replace(view, accepts=None, **less) if less else view
 
 
 def empty_nodes(resources: Sequence[str] = STANDARD) -> Nodes:

@@ -5,7 +5,8 @@ Kept by whoever decides elsewhere: external schedulers, policies outside of roun
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -16,8 +17,11 @@ from shunter.model.schedulings import Scheduling
 from shunter.model.situations import OBJECTS, TASKS, Answers, NodeRows, ViewDelta
 from shunter.model.testbeds import Testbed
 from shunter.planning.answers import Recorded, read_class
+from shunter.planning.candidates import FILTERS
+from shunter.planning.law import Law
+from shunter.planning.ledger import Ledger
 from shunter.planning.limited_view import COLUMNS, empty_nodes, limit_view
-from shunter.planning.view import ClusterView, IntArray, NodeKind, Nodes, Queued, QueueRules, TaskClass
+from shunter.planning.view import BoolArray, ClusterView, IntArray, NodeKind, Nodes, Queued, QueueRules, TaskClass
 from shunter.planning.waiting import Waiting
 
 Kept = TypeVar("Kept", Testbed, BatchJob, Scheduling)
@@ -35,6 +39,7 @@ class ViewReader:
         self._number = 0
         self._answers: Recorded | None = None
         self._missing = 0
+        self._ledger = Ledger()
         self._start()
 
     def read(self, delta: ViewDelta) -> ClusterView:
@@ -121,7 +126,20 @@ class ViewReader:
             repels=answers.repels if delta.answers is not None and delta.answers.repels is not None else None,
             called=answers.called,
         )
-        return limit_view(view, self._wants)
+        view = limit_view(view, self._wants)
+        return replace(view, accepts=self._accepts(view)) if TASKS in self._wants else view
+
+    def _accepts(self, view: ClusterView) -> Callable[[TaskClass], BoolArray]:
+        """As the manager would say it, but for filters that its plugins bring. Worked out when it is asked."""
+        laws: list[Law] = []
+
+        def accepts(task_class: TaskClass) -> BoolArray:
+            if not laws:
+                self._ledger.sync(view.nodes)
+                laws.append(Law(view, self._ledger, FILTERS))
+            return laws[0].accepts(task_class)
+
+        return accepts
 
 
 def _read_nodes(nodes: Nodes, delta: ViewDelta) -> None:

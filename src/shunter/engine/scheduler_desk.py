@@ -1,0 +1,166 @@
+"""What schedulers outside of rounds ask of the engine: to be shown the situation, and to have their decisions carried
+out. Owned by the engine; called by the gateway for external schedulers and by `engine.driving` for slow policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from random import Random
+from typing import Protocol, TypeVar
+
+from shunter.engine.brain import Brain
+from shunter.engine.cluster_view import build_view
+from shunter.engine.outside import on_decision
+from shunter.engine.round import Round
+from shunter.engine.schedulers import LEAD, Schedulers, Session
+from shunter.engine.settings import EngineSettings
+from shunter.engine.state import State
+from shunter.model.errors import TooLarge, Unavailable
+from shunter.model.situations import DecisionAnswer, DecisionRow, Situation
+from shunter.planning.decision_rows import read_decision
+from shunter.planning.ledger import Ledger
+from shunter.planning.limited_view import limit_view
+from shunter.ports.clock import Clock
+
+SHOWN_EVERY_MS = 10  # no session is shown the situation more often
+RETRY_S = 0.1  # while there is no state to look at
+T = TypeVar("T")
+
+
+class Host(Protocol):
+    """What the desk needs of the engine."""
+
+    state: State
+    brain: Brain
+    epoch: int
+    settings: EngineSettings
+
+    async def ask(self, decide: Callable[[Round], T]) -> T: ...
+
+    async def committed(self) -> None: ...
+
+    def wake(self) -> None: ...
+
+
+class SchedulerDesk:
+    def __init__(self, host: Host, clock: Clock, random: Random) -> None:
+        self._host, self._clock = host, clock
+        self._schedulers = Schedulers(lambda: f"{host.epoch}-{random.getrandbits(64):016x}")
+        self._checking = Ledger()
+
+    # ---- what schedulers ask ----
+
+    def open(self, name: str, wants: Collection[str], mode: str = LEAD, is_local: bool = False) -> Session:
+        return self._schedulers.open(name, wants, mode, self._now_ms(), is_local)
+
+    async def next(self, session: Session) -> Situation | None:
+        """The situation as soon as it is another one than was shown last; None when the session is over."""
+        while not session.is_over:
+            is_asked_again = await self._wait(session)
+            session.news.clear()
+            try:
+                await self._host.committed()
+            except Unavailable:
+                await self._clock.sleep(RETRY_S)
+                session.news.set()
+                continue
+            state = self._host.state
+            seen = state.version, state.nodes.view.tick
+            if not session.is_over and (seen != session.shown or is_asked_again):
+                return self._show(session, seen)
+        return None
+
+    def renew(self, token: str) -> Session:
+        session = self._schedulers.find(token, self._now_ms())
+        self._schedulers.renew(session, self._now_ms())
+        return session
+
+    def close(self, session: Session, reason: str) -> None:
+        self._schedulers.close(session, reason)
+        self._host.wake()  # somebody else has to decide
+
+    async def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:
+        """Raises Conflict where the token is void, Busy or TooLarge beyond the budget."""
+        session = self.renew(token)
+        session.spend(self._now_ms())
+        tasks, most = sum(sum(each.counts) for each in row.placements), self._host.settings.round_placements_max
+        if tasks > most:
+            raise TooLarge(f"the decision places {tasks} tasks; a decision places {most} at most (its budget)")
+        answer = await self._host.ask(partial(self._on_decision, session=session, row=row))
+        session.again_ms = None if row.again_in_ms is None else self._now_ms() + row.again_in_ms
+        if row.is_partial:
+            session.again_ms = self._now_ms()
+        session.decisions += 1
+        session.refused += bool(answer.refusals)
+        session.news.set()
+        return answer
+
+    def _on_decision(self, round: Round, session: Session, row: DecisionRow) -> DecisionAnswer:
+        self._schedulers.find(session.token, round.now_ms)  # another one may have taken over since
+        unless = "" if self._leads(session) else _not_leading(session, self._host.brain.name)
+        return on_decision(round, read_decision(row), self._host.brain.filters, self._checking, unless)
+
+    # ---- what the engine asks ----
+
+    def is_led(self, now_ms: int) -> bool:
+        self._schedulers.leader = self._host.brain.outside
+        return self._schedulers.is_led(now_ms)
+
+    def ends_ms(self) -> int | None:
+        return self._schedulers.ends_ms()
+
+    def tell(self) -> None:
+        self._schedulers.tell()
+
+    def begin_anew(self) -> None:
+        self._schedulers.begin_anew()
+
+    def end(self, reason: str) -> None:
+        self._schedulers.end(reason)
+
+    @property
+    def is_over(self) -> bool:
+        return self._schedulers.is_over
+
+    def sessions(self) -> list[Session]:
+        return self._schedulers.sessions()
+
+    def set_lease(self, lease_s: float) -> None:
+        """Of sessions that are opened from now on."""
+        self._schedulers.lease_s = lease_s
+
+    # ---- showing ----
+
+    async def _wait(self, session: Session) -> bool:
+        """Until there may be something new, or it wants to decide again anyhow; says whether it is the latter."""
+        session.is_waiting = True
+        try:
+            timeout_s = None if session.again_ms is None else max(session.again_ms - self._now_ms(), 0) / 1000
+            is_new = await self._clock.wait(session.news, timeout_s)
+        finally:
+            session.is_waiting = False
+        too_early_ms = session.shown_ms + SHOWN_EVERY_MS - self._now_ms()
+        if is_new and too_early_ms > 0 and not session.is_over:
+            await self._clock.sleep(too_early_ms / 1000)
+        return session.again_ms is not None and self._now_ms() >= session.again_ms
+
+    def _show(self, session: Session, seen: tuple[int, int]) -> Situation:
+        now = self._clock.now()
+        session.shown, session.shown_ms, session.again_ms = seen, self._now_ms(), None
+        if session.is_local:
+            self._schedulers.renew(session, self._now_ms())
+            self._host.wake()  # to look at the clock when it thinks too long
+        view = limit_view(build_view(self._host.state), session.writer.wants)
+        return Situation(now, self._host.settings.round_placements_max, session.writer.write(view))
+
+    def _leads(self, session: Session) -> bool:
+        return session.mode == LEAD and session.name == self._host.brain.outside
+
+    def _now_ms(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+def _not_leading(session: Session, policy: str) -> str:
+    fix = f"shunter policies use remote:{session.name}"
+    return f"{session.name} does not place tasks: {policy} decides; change that by `{fix}`"

@@ -1,0 +1,149 @@
+"""Who decides outside of rounds: sessions of external schedulers and of slow policies, each with a lease. Owned by the
+engine; nothing of it is committed, so after a restart everybody begins anew.
+
+A session is fenced by its token: a newer one of the same name, or a lease that ended, voids it. Whoever holds the
+lease of the active policy leads; while nobody does, the fall-back policy decides in the rounds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+from shunter.log import Log
+from shunter.model.errors import Busy, Conflict, Unavailable
+from shunter.planning.deltas import ViewWriter
+
+LEASE_DEFAULT_S = 5.0
+LEASE_MIN_S = 0.1
+LEASE_MAX_S = 3600.0
+DECISIONS_PER_S = 100.0  # of one session, on average
+DECISIONS_BURST = 100.0
+LEAD, SHADOW = "lead", "shadow"
+log = Log(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """One scheduler that is shown the situation. `expires_ms` is when its lease ends unless it is renewed; a `local`
+    one is alive as long as it waits for news."""
+
+    name: str
+    token: str
+    mode: str
+    writer: ViewWriter
+    lease_ms: int
+    expires_ms: int
+    is_local: bool = False
+    is_over: bool = False
+    over_because: str = ""
+    is_waiting: bool = False  # for news
+    again_ms: int | None = None  # when it wants to decide again, even if nothing changes
+    shown: tuple[int, int] = (-1, -1)  # version of the state and tick of the nodes
+    shown_ms: int = 0
+    decisions: int = 0
+    refused: int = 0
+    credit: float = DECISIONS_BURST
+    credit_ms: int = 0
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def is_alive(self, now_ms: int) -> bool:
+        return not self.is_over and (self.expires_ms > now_ms or (self.is_local and self.is_waiting))
+
+    def end(self, reason: str) -> None:
+        if not self.is_over:
+            self.is_over, self.over_because = True, reason
+            self.news.set()
+
+    def spend(self, now_ms: int) -> None:
+        """Raises Busy where decisions come faster than the budget allows."""
+        earned = (now_ms - self.credit_ms) / 1000 * DECISIONS_PER_S
+        self.credit, self.credit_ms = min(self.credit + earned, DECISIONS_BURST), now_ms
+        if self.credit < 1:
+            fault = f"scheduler {self.name} decides more than {DECISIONS_PER_S:g} times a second"
+            raise Busy(fault, (1 - self.credit) / DECISIONS_PER_S)
+        self.credit -= 1
+
+
+class Schedulers:
+    """All sessions by name."""
+
+    def __init__(self, make_token: Callable[[], str]) -> None:
+        self._make_token = make_token
+        self._sessions: dict[str, Session] = {}
+        self.leader = ""  # the name of the session whose decisions count, if there is one
+        self.lease_s = LEASE_DEFAULT_S
+        self._was_led = False
+        self.is_over = False  # the manager stops
+
+    def open(self, name: str, wants: Collection[str], mode: str, now_ms: int, is_local: bool = False) -> Session:
+        """A new session. One that the name had is void from now on: whoever had it is gone, or will hear of it."""
+        if self.is_over:
+            raise Unavailable("the manager is stopping; try again")
+        before = self._sessions.get(name)
+        if before is not None:
+            before.end("another session of the same name took over")
+        lease_ms = int(self.lease_s * 1000)
+        session = Session(
+            name, self._make_token(), mode, ViewWriter(wants), lease_ms, now_ms + lease_ms, is_local, credit_ms=now_ms
+        )
+        session.news.set()
+        self._sessions[name] = session
+        log.info("scheduler.opened", scheduler=name, mode=mode)
+        return session
+
+    def find(self, token: str, now_ms: int) -> Session:
+        """The session of a token whose lease holds. Raises Conflict."""
+        session = next((each for each in self._sessions.values() if each.token == token), None)
+        if session is None:
+            raise Conflict("this token is void: another session took over, or the manager began anew; watch again")
+        if not session.is_alive(now_ms):
+            self.close(session, session.over_because or "its lease ended")
+            raise Conflict(f"the session of {session.name} is over: {session.over_because}; watch again")
+        return session
+
+    def renew(self, session: Session, now_ms: int) -> None:
+        session.expires_ms = now_ms + session.lease_ms
+
+    def close(self, session: Session, reason: str) -> None:
+        session.end(reason)
+        if self._sessions.get(session.name) is session:
+            del self._sessions[session.name]
+            log.info("scheduler.closed", scheduler=session.name, reason=reason)
+
+    def is_led(self, now_ms: int) -> bool:
+        """Whether somebody outside decides now. Tells in the log when that changes."""
+        session = self._sessions.get(self.leader) if self.leader else None
+        is_led = session is not None and session.mode == LEAD and session.is_alive(now_ms)
+        if is_led != self._was_led:
+            self._was_led = is_led
+            if self.leader:
+                log.info("scheduler.leads" if is_led else "scheduler.silent", scheduler=self.leader)
+        return is_led
+
+    def ends_ms(self) -> int | None:
+        """When the leader's lease ends unless it is renewed: whoever takes over has to be woken then."""
+        session = self._sessions.get(self.leader) if self._was_led else None
+        if session is None or (session.is_local and session.is_waiting):
+            return None
+        return session.expires_ms
+
+    def sessions(self) -> list[Session]:
+        return list(self._sessions.values())
+
+    def tell(self) -> None:
+        """A round is over: there is something to look at."""
+        for session in self._sessions.values():
+            session.news.set()
+
+    def begin_anew(self) -> None:
+        """The state is another one: everybody is shown all of it."""
+        for session in self._sessions.values():
+            session.writer.forget()
+            session.news.set()
+
+    def end(self, reason: str) -> None:
+        self.is_over = True
+        for session in self.sessions():
+            self.close(session, reason)

@@ -1,0 +1,29 @@
+"""A policy and the view that it decides on, kept from deltas: the same in the manager's process, in an external
+scheduler, in shadow, and in a replay."""
+
+from __future__ import annotations
+
+from shunter.model.situations import DecisionRow, Situation
+from shunter.planning.decision_rows import decision_row
+from shunter.planning.limited_view import wants_of
+from shunter.planning.view import ClusterView, Policy
+from shunter.planning.view_reader import ViewReader
+
+
+class Thinker:
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._reader = ViewReader(wants_of(policy))
+
+    def look(self, situation: Situation) -> ClusterView:
+        """Take in what is new. Must hear of every situation in order, also of those on which it does not decide."""
+        return self._reader.read(situation.delta)
+
+    def decide(self, situation: Situation) -> DecisionRow:
+        """Take in what is new, and decide."""
+        return decision_row(self.policy.decide(self.look(situation), situation.now, situation.budget))
+
+    @property
+    def missing(self) -> int:
+        """Questions of the policy that the deltas could not answer."""
+        return self._reader.missing
