@@ -245,7 +245,11 @@ async def test_what_cannot_be_started_ends_with_the_reason(tmp_path: Path, monke
         await stage.until(lambda: len(stage.ended) == 3)
         found = {ended.job: (ended.how, ended.exits, ended.detail) for ended in stage.ended}
         assert found[1] == ("error", [127], "box missing: no such box")
-        assert found[2] == ("error", [126], "runtime wasm: this node has no such runtime, only box, docker, process")
+        assert found[2] == (
+            "error",
+            [126],
+            "runtime wasm: this node has no such runtime, only box, docker, flink, process, spark",
+        )
         assert found[3] == ("error", [126], "stdout: relative is relative; with runtime box write an absolute path")
         boxes.is_gone = True
         order(stage, job=4)

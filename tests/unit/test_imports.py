@@ -25,6 +25,7 @@ RULES: dict[str, tuple[str, str]] = {
     "planning":         ("model",                                                     "cel_expr_python? numpy"),
     "testbeds":         ("model",                                                     "msgspec"),
     "ports":            ("model",                                                     "msgspec"),
+    "frameworks":       ("",                                                          ""),
     "proto":            ("",                                                          "google grpc"),
     "engine":           ("log model planning ports testbeds",                                 "msgspec numpy"),
     "adapters":         ("",                                                          ""),
@@ -34,12 +35,12 @@ RULES: dict[str, tuple[str, str]] = {
     "watcher":          ("log model ports engine",                                    "msgspec"),
     "gateway":          ("log model ports engine planning",                           "msgspec numpy"),
     "api":              ("log model ports",                                           "msgspec uvicorn?"),
-    "worker":           ("log model plugins ports worker.keeping",                            "aiodocker? aiohttp? msgspec"),  # noqa: E501
+    "worker":           ("frameworks log model plugins ports worker.keeping",         "aiodocker? aiohttp? msgspec"),
     "worker.keeping":   ("",                                                          ""),
     "worker.keeper":    ("",                                                          "keeping"),  # a script beside it
     "simulation":       ("log model ports planning engine watcher adapters.memory",   "msgspec numpy"),
     "sdk":              ("model",                                                     "msgspec yaml?"),
-    "cli":              ("log model sdk app? planning?",                              "click msgspec rich typer yaml"),
+    "cli":              ("frameworks log model sdk app? planning?",                   "click msgspec rich typer yaml"),
     "app":              ("*",                                                         "msgspec uvicorn uvloop"),
     "":                 ("aio? sdk?",                                                 ""),  # shunter/__init__.py
     "aio":              ("sdk",                                                       ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import replace
 from typing import Protocol
 
 from shunter.adapters.system.clock import SystemClock
@@ -18,8 +19,10 @@ from shunter.model.lifecycles import TaskState
 from shunter.model.messages import Shutdown
 from shunter.ports.clock import Clock
 from shunter.ports.workers import Workers
+from shunter.worker.settings import WorkerSettings
 
 STOP_MAX_S = 30.0
+ANY_HOST = ("0.0.0.0", "::")
 log = Log(__name__)
 
 
@@ -48,7 +51,7 @@ class LocalPlace:
         self.workers: Workers = self._watcher
         self.address: str | None = None
         self._options = options
-        self._worker_settings = config.worker_settings(home.worker, options.machine)
+        self._worker_settings = _with_address(config.worker_settings(home.worker, options.machine), options)
         self._token = ensure_token(home.worker_token)
 
     async def start(self, engine: Engine) -> None:
@@ -92,6 +95,13 @@ class LocalPlace:
         self._server = WorkerServer(self._watcher, self._token, host, port)
         bound = await self._server.start()
         self.address = f"{host}:{bound}"
+
+
+def _with_address(settings: WorkerSettings, options: UpOptions) -> WorkerSettings:
+    """Where workers of other machines may join, they reach this one's tasks by the same address."""
+    host = parse_address(options.workers_listen, "--workers-listen")[0] if options.workers_listen else ""
+    is_own = bool(host) and not is_loopback(host) and host not in ANY_HOST
+    return replace(settings, address=host) if is_own and not settings.address else settings
 
 
 class SimulatedPlace:

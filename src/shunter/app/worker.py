@@ -6,13 +6,15 @@ import asyncio
 import logging
 import os
 import signal
+import socket
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from shunter.app.config import Config, read_config
 from shunter.app.home import Home
-from shunter.app.options import WorkerOptions
+from shunter.app.options import WorkerOptions, parse_address
 from shunter.log import Log
 from shunter.model.errors import ShunterError
 
@@ -52,6 +54,7 @@ async def _serve(home: Home, options: WorkerOptions, config: Config) -> None:
     from shunter.worker.worker import Worker
 
     settings = config.worker_settings(home.worker, options.machine)
+    settings = replace(settings, address=settings.address or own_address(options.manager))
     worker = Worker(settings, SystemClock())
     await worker.start()
     client = WorkerClient(worker, options.manager, options.token)
@@ -64,6 +67,20 @@ async def _serve(home: Home, options: WorkerOptions, config: Config) -> None:
     leaving.cancel()
     await worker.stop(end_keepers=worker.finished.is_set())
     log.info("worker.stopped", name=settings.name)
+
+
+def own_address(manager: str) -> str:
+    """The address of this machine by which it reaches the manager; others of the cluster reach it there. Empty where
+    there is no way now: then only its own processes can be told where it is."""
+    host, port = parse_address(manager, "--manager")
+    try:
+        family, kind, protocol, _, target = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.connect(target)  # sends nothing
+            found: str = probe.getsockname()[0]
+    except OSError:
+        return ""
+    return found
 
 
 async def _leave_with_cluster(worker: Worker, client: WorkerClient) -> None:

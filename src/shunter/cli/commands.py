@@ -79,6 +79,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("down", "cluster:down", "Stop the cluster of this machine."),
         Entry("manager", "cluster:manager", "Start a manager alone; workers join it."),
         Entry("worker", "cluster:worker", "Start a worker that joins a manager."),
+        Entry("install", "install:install_frameworks", "Install Spark or Flink for BatchJobs."),
         Entry("version", "cluster:version", "Print the version."),
     ),
 }

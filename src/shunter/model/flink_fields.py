@@ -72,14 +72,21 @@ PROPERTIES_NOT_HERE = {
     "rest.port": "the node chooses free ports",
     "rest.bind-port": "the node chooses free ports",
     "blob.server.port": "the node chooses free ports",
-    "jobmanager.memory.process.size": JOB_MANAGER,
-    "taskmanager.memory.process.size": TASK_MANAGER,
     "taskmanager.numberOfTaskSlots": "a TaskManager has one slot: that of its testbed",
     "taskmanager.resource-id": "a TaskManager is called by its slot",
     "taskmanager.host": "the node's own address is used",
     "taskmanager.bind-host": "the node's own address is used",
     "parallelism.default": "say it in flinkSpec.parallelism",
 }
+PROPERTY_PREFIXES_NOT_HERE = {"jobmanager.memory.": JOB_MANAGER, "taskmanager.memory.": TASK_MANAGER}
+
+
+def why_not_here(property_name: str) -> str | None:
+    """Why a setting of Flink is not passed on; None where it is."""
+    prefixes = PROPERTY_PREFIXES_NOT_HERE.items()
+    by_prefix = next((reason for prefix, reason in prefixes if property_name.startswith(prefix)), None)
+    return PROPERTIES_NOT_HERE.get(property_name, by_prefix)
+
 
 FLINK = Section(
     "an application of Apache Flink",

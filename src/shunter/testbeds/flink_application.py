@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from shunter.model.application_fields import read_application
 from shunter.model.batch_jobs import BatchJob
-from shunter.model.flink_fields import PROPERTIES_NOT_HERE
+from shunter.model.flink_fields import why_not_here
 from shunter.model.resources import CPU, MEMORY, parse_amount
 from shunter.testbeds.application_parts import (
     DRIVER_CPU_MILLI,
@@ -30,7 +30,7 @@ def flink_parts(job: BatchJob, start: StartApplication) -> Parts:
     values, count = read_application(job.spec), start.request.replication
     with_python = values["jarFile"] is None
     total = _amount(job, MEMORY, DRIVER_MEMORY_BYTES)
-    settings = {key: value for key, value in values["flinkProperties"].items() if key not in PROPERTIES_NOT_HERE}
+    settings = {key: value for key, value in values["flinkProperties"].items() if why_not_here(key) is None}
     payload = {
         "name": job.meta.name,
         "jar": _path_or_none(values["jarFile"]),

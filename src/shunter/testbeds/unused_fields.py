@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from shunter.model.application_fields import FLINK_SPEC, SPARK_SPEC
 from shunter.model.batch_jobs import BatchJob
 from shunter.model.environment_fields import VALUE_FROM
-from shunter.model.flink_fields import FLINK_NOT_HERE, PROPERTIES_NOT_HERE
+from shunter.model.flink_fields import FLINK_NOT_HERE, why_not_here
 from shunter.model.object_meta import Document
 from shunter.model.spark_fields import CONF_NOT_HERE, DRIVER_NOT_HERE, EXECUTOR_NOT_HERE, ONCE, SPARK_NOT_HERE
 
@@ -42,7 +42,9 @@ def _of_spark(spark: Document) -> Iterator[tuple[str, str]]:
 
 def _of_flink(flink: Document) -> Iterator[tuple[str, str]]:
     yield from _among(flink, FLINK_NOT_HERE, FLINK_SPEC)
-    yield from _among(flink.get("flinkProperties") or {}, PROPERTIES_NOT_HERE, f"{FLINK_SPEC}.flinkProperties")
+    for name in flink.get("flinkProperties") or {}:
+        if reason := why_not_here(name):
+            yield f"{FLINK_SPEC}.flinkProperties.{name}", reason
     variables = flink.get("envVars")
     for place, variable in enumerate(variables if isinstance(variables, list) else ()):
         if "valueFrom" in variable:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from shunter.model.jobs import TaskSpec
 from shunter.model.messages import Order
 from shunter.worker.keeping.special import variable
+from shunter.worker.keeping.work import EXECUTOR_MARK
 
 
 def task_environment(
@@ -27,6 +28,9 @@ def task_environment(
     }
     if order.entries:
         env["SHUNTER_ENTRY"] = order.entries[place]
+        if EXECUTOR_MARK in spec.env:
+            env["SHUNTER_SLOT_ID"] = order.entries[place]
+            env["SHUNTER_EXECUTOR_INDEX"] = str(index)
     for name, port in ports.items():
         env[variable(b"SHUNTER_PORT_", name).decode()] = str(port)
     for kind, ids in devices.items():

@@ -136,10 +136,11 @@ class Worker:
         if all(spec.runtime == PROCESS for spec in message.specs.values()):
             self._assignments.accept(message)
             return
-        processes = [order for order in message.orders if message.specs[order.spec].runtime == PROCESS]
-        others = [order for order in message.orders if message.specs[order.spec].runtime != PROCESS]
-        self._assignments.accept(Orders(message.epoch, processes, message.specs))
-        self._attempts.accept(Orders(message.epoch, others, message.specs))
+        specs = dict(self._runtimes.as_processes(message.specs))
+        processes = [order for order in message.orders if specs[order.spec].runtime == PROCESS]
+        others = [order for order in message.orders if specs[order.spec].runtime != PROCESS]
+        self._assignments.accept(Orders(message.epoch, processes, specs))
+        self._attempts.accept(Orders(message.epoch, others, specs))
 
     def _on_stop(self, message: Stop) -> None:
         if not self._is_stale(message.epoch):

@@ -150,7 +150,7 @@ def test_a_setting_of_spark_that_shunter_makes_itself_is_reported_and_not_passed
     assert application(spark=spec) == application(spark=SPARK_LEAST)
 
 
-@pytest.mark.parametrize("key", PROPERTIES_NOT_HERE)
+@pytest.mark.parametrize("key", [*PROPERTIES_NOT_HERE, "taskmanager.memory.managed.size"])
 def test_a_setting_of_flink_that_shunter_makes_itself_is_reported_and_not_passed_on(key: str) -> None:
     spec = FLINK_LEAST | {"flinkProperties": {key: "x"}}
     assert reported(flink=spec) == [f"flinkSpec.flinkProperties.{key}"]

@@ -31,3 +31,13 @@ def test_a_task_is_told_the_same_by_its_keeper_and_by_the_worker() -> None:
     assert worker["SHUNTER_PORT_WEB_UI_V2"] == "20001"
     assert worker["SHUNTER_DEVICES_VENDOR_COM_FPGA"] == "x"
     assert (worker["SHUNTER_TASK_INDEX"], worker["SHUNTER_ENTRY"], worker["CUDA_VISIBLE_DEVICES"]) == ("5", "c", "0,2")
+
+
+def test_an_executor_of_a_batch_job_is_told_its_slot_and_its_number() -> None:
+    spec = msgspec.structs.replace(SPEC, env={"SHUNTER_EXECUTOR_COUNT": "5"})
+    _, _, fields = msgspec.json.decode(protocol.spec(1, spec))
+    order = msgspec.json.decode(msgspec.json.encode(ORDER))
+    keeper = Work(order, Spec(fields, {})).environment(7, b"node", b"lane", {})
+    worker = task_environment(ORDER, 7, spec, "node", {}, {})
+    for name, value in (("SHUNTER_SLOT_ID", "c"), ("SHUNTER_EXECUTOR_INDEX", "7")):
+        assert worker[name] == keeper[name.encode()].decode() == value

@@ -16,6 +16,9 @@ else:
 JOB, GROUP, FIRST, LAST, ATTEMPT, SPEC, RESERVATION, WIDTH = range(8)
 NAMESPACE, JOB_NAME, GROUP_NAME, COUNT, SHOWN, ENTRIES = range(8, 14)
 
+# What only executors of BatchJobs have; their entries are the numbers of their slots.
+EXECUTOR_MARK = "SHUNTER_EXECUTOR_COUNT"
+
 Environment = dict[bytes, bytes]
 Range = list[int]  # job, group, attempt, first, last
 
@@ -44,6 +47,7 @@ class Spec:
         self.is_plain = not (self.stdout or self.stderr or self.user or self.payload or self.has_ports)
         self.fields = fields if self.is_watched else None
         self.has_home = "HOME" in fields["env"]
+        self.is_executor = EXECUTOR_MARK in fields["env"]
         self._path: bytes | None = None
 
     def path(self) -> bytes:
@@ -103,7 +107,10 @@ class Work:
             return env
         env[b"SHUNTER_TASK_INDEX"] = b"%d" % self.shown(index)
         if self.order[ENTRIES]:
-            env[b"SHUNTER_ENTRY"] = os.fsencode(self.order[ENTRIES][index - self.order[FIRST]])
+            entry = env[b"SHUNTER_ENTRY"] = os.fsencode(self.order[ENTRIES][index - self.order[FIRST]])
+            if self.spec.is_executor:
+                env[b"SHUNTER_SLOT_ID"] = entry
+                env[b"SHUNTER_EXECUTOR_INDEX"] = b"%d" % index
         return env
 
     def shown(self, index: int) -> int:

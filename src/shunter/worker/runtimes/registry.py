@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
+from shunter.frameworks.places import KINDS
 from shunter.log import Log
+from shunter.model.jobs import TaskSpec
 from shunter.plugins import RUNTIMES, find_plugins
 from shunter.worker.runtimes.port import Runtime, RuntimeFactory
 from shunter.worker.settings import WorkerSettings
@@ -48,6 +51,12 @@ class Runtimes:
             raise LookupError(f"runtime {name}: this node has no such runtime, only {known}")
         return runtime
 
+    def as_processes(self, specs: Mapping[int, TaskSpec]) -> Mapping[int, TaskSpec]:
+        """With those of frameworks that this node has as what keepers run."""
+        if all(spec.runtime not in KINDS for spec in specs.values()):
+            return specs
+        return {key: self._as_process(spec) for key, spec in specs.items()}
+
     def is_usable(self, name: str) -> bool:
         """Whether it has announced itself: one without attributes has nothing to talk to at present."""
         return bool(self._attributes.get(name))
@@ -62,10 +71,18 @@ class Runtimes:
             except Exception as error:
                 log.error("runtime.not_closed", runtime=name, error=repr(error))
 
+    def _as_process(self, spec: TaskSpec) -> TaskSpec:
+        from shunter.worker.runtimes.frameworks import FrameworkRuntime
+
+        runtime = self._runtimes.get(spec.runtime)
+        return runtime.as_process(spec) if isinstance(runtime, FrameworkRuntime) else spec
+
     def _factories(self) -> dict[str, RuntimeFactory]:
         from shunter.worker.runtimes.docker import DockerRuntime
+        from shunter.worker.runtimes.frameworks import FrameworkRuntime
 
         factories: dict[str, RuntimeFactory] = {"docker": DockerRuntime}
+        factories |= {name: partial(FrameworkRuntime, kind) for name, kind in KINDS.items()}
         for plugin in find_plugins(RUNTIMES):
             if plugin.error or plugin.name == PROCESS:
                 log.error(

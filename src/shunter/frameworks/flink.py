@@ -1,0 +1,183 @@
+"""Runs Apache Flink in tasks: `python -m shunter.frameworks.flink driver|executor`.
+
+The driver's task has a JobManager in application mode, with the program in it; it ends with the program: 0 where the
+job has finished, 163 where it has failed. An executor's task has a TaskManager with one task slot, called by the slot
+of the testbed. Its virtual machines are started without Flink's scripts: these start three more each, to read settings.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from shunter.frameworks.children import Children, refuse
+from shunter.frameworks.flink_memory import job_manager_memory, task_manager_memory
+from shunter.frameworks.line import ENDED, Line, Switchboard
+from shunter.frameworks.told import Told, driver_address, listen, own_port
+
+MAIN_CLASSES = {
+    "jobmanager": "org.apache.flink.container.entrypoint.StandaloneApplicationClusterEntryPoint",
+    "taskmanager": "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
+}
+PYTHON_DRIVER = "org.apache.flink.client.python.PythonDriver"
+SETTINGS_FILES = ("config.yaml", "flink-conf.yaml")  # of Flink 2 and 1
+LOGGING = """\
+rootLogger.level = WARN
+rootLogger.appenderRef.console.ref = Console
+appender.console.name = Console
+appender.console.type = CONSOLE
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yyyy-MM-dd HH:mm:ss,SSS} %-5p %c{1} - %m%n
+logger.tokens.name = org.apache.flink.runtime.security.token
+logger.tokens.level = ERROR
+logger.web.name = org.apache.flink.runtime.webmonitor
+logger.web.level = ERROR
+"""
+
+
+def main() -> int:
+    run = {"driver": run_driver, "executor": run_executor}[sys.argv[1]]
+    told, children = listen(), Children()
+    try:
+        return run(told, children)
+    finally:
+        children.end()
+
+
+def run_driver(told: Told, children: Children) -> int:
+    board = Switchboard(told.host, own_port("LINE"))
+    program = program_words(told)
+    memory = job_manager_memory(told.application["memory_mib"])
+    settings = job_manager_settings(told) | memory.settings
+    words = java_words(told, "jobmanager", memory.options, settings)
+    job_manager = children.start([*words, *program], flink_environment(told))
+    code = children.wait(job_manager)
+    assert isinstance(code, int)
+    board.say(f"{ENDED} {code}")
+    board.close()
+    return code
+
+
+def run_executor(told: Told, children: Children) -> int:
+    host, port = driver_address("LINE")
+    Line(host, port, children.hear)
+    memory = task_manager_memory(told.application["memory_mib"])
+    settings = task_manager_settings(told, host) | memory.settings
+    words = java_words(told, "taskmanager", memory.options, settings)
+    task_manager = children.start(words, flink_environment(told))
+    ended = children.wait(task_manager, (ENDED,))
+    if ended == "":
+        refuse("the driver is gone")
+    children.kill()  # it would complain of a signal, and all its work is done
+    return ended or 1 if isinstance(ended, int) else 0  # a TaskManager never ends by itself
+
+
+def program_words(told: Told) -> list[str]:
+    """What the JobManager is to run."""
+    application = told.application
+    savepoint = ["--fromSavepoint", application["savepoint"]] if application["savepoint"] else []
+    skip = ["--allowNonRestoredState"] if application["skips_state"] else []
+    if application["jar"]:
+        jars = ";".join(f"local://{told.file(path)}" for path in (application["jar"], *application["class_path"]))
+        named = ["--job-classname", application["main_class"]] if application["main_class"] else []
+        return [*savepoint, *skip, "--jars", jars, *named, *application["arguments"]]
+    if application["py_file"]:
+        python = ["-py", told.file(application["py_file"])]
+    else:
+        python = ["-pym", application["py_module"]]
+    return [*savepoint, *skip, "--job-classname", PYTHON_DRIVER, *python, *application["arguments"]]
+
+
+def job_manager_settings(told: Told) -> dict[str, str]:
+    application = told.application
+    settings = {
+        **common_settings(told),
+        "jobmanager.rpc.address": told.host,
+        "jobmanager.rpc.port": str(own_port("RPC")),
+        "jobmanager.bind-host": told.host,
+        "blob.server.port": str(own_port("BLOB")),
+        "rest.address": told.host,
+        "rest.port": str(own_port("REST")),
+        "rest.bind-address": told.host,
+        "rest.bind-port": str(own_port("REST")),
+        "parallelism.default": str(application["parallelism"]),
+        "web.submit.enable": "false",
+    }
+    if application["savepoints"]:
+        settings["execution.checkpointing.savepoint-dir"] = application["savepoints"]
+    return settings
+
+
+def task_manager_settings(told: Told, driver_host: str) -> dict[str, str]:
+    slot = os.environ["SHUNTER_SLOT_ID"]
+    return {
+        **common_settings(told),
+        "jobmanager.rpc.address": driver_host,
+        "jobmanager.rpc.port": str(driver_address("RPC")[1]),
+        "taskmanager.host": told.host,
+        "taskmanager.bind-host": told.host,
+        "taskmanager.resource-id": f"slot-{slot}",
+        "taskmanager.resource-id.metadata": f"slot {slot} on node {os.environ.get('SHUNTER_NODE', '?')}",
+        "taskmanager.numberOfTaskSlots": "1",
+        "taskmanager.cpu.cores": "1.0",
+    }
+
+
+def common_settings(told: Told) -> dict[str, str]:
+    """What the application says, and where Python and temporary files are."""
+    files = told.application["py_files"]
+    return {
+        "python.executable": told.python,
+        "python.client.executable": told.python,
+        **({"python.files": ",".join(told.file(path) for path in files)} if files else {}),
+        **told.application["settings"],
+        "io.tmp.dirs": str(Path.cwd()),
+    }
+
+
+def java_words(told: Told, role: str, options: list[str], settings: dict[str, str]) -> list[str]:
+    """The settings go into a file: they may be long, and the program's own words may look like them."""
+    conf = Path.cwd() / "conf"
+    conf.mkdir(exist_ok=True)
+    (conf / "config.yaml").write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
+    (conf / "log4j.properties").write_text(LOGGING)
+    return [
+        f"{told.java_home}/bin/java",
+        *options,
+        *module_options(told.home),
+        *(word for part in ("all", role) for word in shlex.split(settings.get(f"env.java.opts.{part}", ""))),
+        f"-Dlog4j.configurationFile=file:{conf}/log4j.properties",
+        *("-classpath", f"{told.home}/lib/*"),
+        MAIN_CLASSES[role],
+        *("--configDir", str(conf)),
+    ]
+
+
+def module_options(home: Path) -> list[str]:
+    """What Flink's own settings open of Java's modules to it."""
+    for name in SETTINGS_FILES:
+        try:
+            text = (home / "conf" / name).read_text()
+        except OSError:
+            continue
+        if match := re.search(r"^(?: +all|env\.java\.opts\.all):(.*)$", text, re.MULTILINE):
+            return shlex.split(match[1])
+    return []
+
+
+def flink_environment(told: Told) -> dict[str, str]:
+    return told.environment() | {
+        "FLINK_HOME": str(told.home),
+        "FLINK_OPT_DIR": str(told.home / "opt"),
+        "FLINK_PLUGINS_DIR": str(told.home / "plugins"),
+        "FLINK_CONF_DIR": str(Path.cwd() / "conf"),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

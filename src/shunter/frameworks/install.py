@@ -1,0 +1,138 @@
+"""Installs Spark or Flink: the package from PyPI in a virtual environment of its own. Called by `shunter install`.
+
+One at a time by a lock; what is whole has a mark, which is written last, so that an installation that was broken off
+begins anew. Uses uv where it is there, else venv and pip.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from shunter.frameworks.places import (
+    Framework,
+    Kind,
+    frameworks_folder,
+    read_mark,
+    version_at,
+    write_mark,
+)
+
+Say = Callable[[str], None]
+
+
+class NotInstalled(Exception):
+    """Why it could not be installed, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    kind: Kind
+    version: str = ""  # empty: the newest that Shunter knows to work with
+    again: bool = False  # even where it is installed
+
+
+def install(wish: Wish, say: Say, folder: Path | None = None) -> Framework:
+    """Returns it as it is now; does nothing where it is there in the wished version. Raises NotInstalled."""
+    kind, parent = wish.kind, folder or frameworks_folder()
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise NotInstalled(f"cannot make {parent}: {error.strerror}") from None
+    own = parent / kind.name
+    with _locked(parent / f"{kind.name}.lock", say):
+        found = read_mark(own)
+        if found is not None and not wish.again and wish.version in ("", found.version):
+            say(f"{kind.title} {found.version} is installed already, in {own}")
+            return found
+        if own.exists():
+            shutil.rmtree(own)
+        python = _environment(kind, own, say)
+        _packages(kind, wish.version, own, python, say)
+        framework = _look(kind, own, python)
+        write_mark(own, framework)
+    say(f"{kind.title} {framework.version} is installed in {own}")
+    return framework
+
+
+@contextmanager
+def _locked(path: Path, say: Say) -> Iterator[None]:
+    with open(path, "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("somebody else is installing it: waiting")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _environment(kind: Kind, own: Path, say: Say) -> Path:
+    """A virtual environment with a Python that the package runs on; returns the Python."""
+    base = _python_for(kind)
+    uv = shutil.which("uv")
+    if base is None and uv is None:
+        (first, last), running = kind.pythons, ".".join(map(str, sys.version_info[:2]))
+        span = f"{'.'.join(map(str, first))} to {'.'.join(map(str, last))}"
+        raise NotInstalled(f"{kind.title} needs a Python from {span}, and here is {running}: install one, or uv")
+    wanted = base or ".".join(map(str, kind.pythons[1]))
+    say(f"making a virtual environment in {own}")
+    if uv is not None:
+        _run([uv, "venv", "--quiet", "--python", wanted, str(own)], "make the environment")
+    else:
+        _run([wanted, "-m", "venv", str(own)], "make the environment")
+    return own / "bin" / "python"
+
+
+def _python_for(kind: Kind) -> str | None:
+    first, last = kind.pythons
+    if first <= sys.version_info[:2] <= last:
+        return sys.executable
+    for minor in range(last[1], first[1] - 1, -1):
+        if (found := shutil.which(f"python3.{minor}")) and _answers(found):
+            return found
+    return None
+
+
+def _answers(python: str) -> bool:
+    """A name on the path may be a stand-in that runs nothing."""
+    return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0
+
+
+def _packages(kind: Kind, version: str, own: Path, python: Path, say: Say) -> None:
+    requirement = f"{kind.package}=={version}" if version else kind.requirement
+    say(f"installing {requirement}: some hundred megabytes, a minute or more")
+    uv = shutil.which("uv")
+    if uv is not None:
+        command = [uv, "pip", "install", "--python", str(python), requirement]
+    else:
+        command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", requirement]
+    try:
+        _run(command, f"install {requirement}")
+    except NotInstalled:
+        shutil.rmtree(own, ignore_errors=True)
+        raise
+
+
+def _run(command: list[str], what: str) -> None:
+    """Its own output shows the progress; the environment of ours is not handed on."""
+    environment = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONHOME")}
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, env=environment, check=False)
+    except OSError as error:
+        raise NotInstalled(f"could not {what}: {error}") from None
+    if done.returncode != 0:
+        raise NotInstalled(f"could not {what}: {Path(command[0]).name} ended with {done.returncode}, see above")
+
+
+def _look(kind: Kind, own: Path, python: Path) -> Framework:
+    for home in sorted(own.glob(f"lib/python3.*/site-packages/{kind.folder}")):
+        if version := version_at(kind, home):
+            return Framework(kind.name, version, str(home), str(python))
+    raise NotInstalled(f"the package {kind.package} has no {kind.jar}: is it the right one?")

@@ -1,0 +1,102 @@
+"""The line between a driver's launcher and those of its executors: a TCP connection each, kept while the application
+runs. The driver says when its master is ready and when the application has ended; an executor that loses the line
+without a word knows that the driver is gone. So nothing of an application outlives it, whoever looks or does not.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+READY, ENDED = "ready", "ended"
+CONNECT_MAX_S = 60.0  # the driver listens before anything else; its node may be busy
+CONNECT_EVERY_S = 0.2
+LINE_MAX_BYTES = 256
+PEERS_MAX = 10_000
+KEEP_ALIVE_S = 10
+
+
+class Switchboard:
+    """The driver's end."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._server = socket.create_server((host, port), backlog=128)
+        self._lock = threading.Lock()
+        self._peers: list[socket.socket] = []
+        self._said: list[str] = []  # to whoever comes later, too
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def say(self, words: str) -> None:
+        with self._lock:
+            self._said.append(words)
+            for peer in self._peers:
+                _send(peer, words)
+
+    def close(self) -> None:
+        with self._lock:
+            self._server.close()
+            for peer in self._peers:
+                peer.close()
+            self._peers.clear()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                peer, _ = self._server.accept()
+            except OSError:
+                return  # closed
+            peer.settimeout(CONNECT_MAX_S)
+            with self._lock:
+                if len(self._peers) >= PEERS_MAX:
+                    peer.close()
+                    continue
+                self._peers.append(peer)
+                for words in self._said:
+                    _send(peer, words)
+
+
+class Line:
+    """An executor's end. `heard` is called with each word, from a thread; with nothing when the line is lost."""
+
+    def __init__(self, host: str, port: int, heard: Callable[[str], None]) -> None:
+        self._connection = _connect(host, port)
+        self._heard = heard
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        try:
+            with self._connection.makefile("r", encoding="utf-8") as file:
+                while words := file.readline(LINE_MAX_BYTES):
+                    self._heard(words.strip())
+        except OSError:
+            pass
+        self._heard("")
+
+
+def _connect(host: str, port: int) -> socket.socket:
+    """Raises OSError where nobody answers for long."""
+    deadline_s = time.monotonic() + CONNECT_MAX_S
+    while True:
+        try:
+            connection = socket.create_connection((host, port), timeout=5.0)
+        except OSError:
+            if time.monotonic() > deadline_s:
+                raise
+            time.sleep(CONNECT_EVERY_S)
+            continue
+        connection.settimeout(None)
+        # The machine at the other end may vanish without a word.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEP_ALIVE_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEP_ALIVE_S)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 3)
+        return connection
+
+
+def _send(peer: socket.socket, words: str) -> None:
+    try:
+        peer.sendall(f"{words}\n".encode())
+    except OSError:
+        pass  # it has ended

@@ -1,0 +1,159 @@
+"""Where Spark, Flink and Java are on this machine. Used by the worker, which announces them, and by the installer.
+
+SPARK_HOME or FLINK_HOME goes first; else what `shunter install` made below the data folder, which all clusters of a
+user share.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+JAVA_VERSIONS = (17, 21)  # that both frameworks take
+JAVA_HINT = "on Debian: apt-get install openjdk-17-jre-headless; else set JAVA_HOME to a Java 17"
+JVM_FOLDER = Path("/usr/lib/jvm")
+JAVA_ANSWER_MAX_S = 20.0
+MARK = "installed.json"  # written last: without it an installation is not whole
+
+Environment = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One framework."""
+
+    name: str
+    title: str
+    package: str  # on PyPI
+    requirement: str
+    folder: str  # of the package, within site-packages
+    home_variable: str
+    jar: str  # names the version
+    pythons: tuple[tuple[int, int], tuple[int, int]]  # the first and the last that its package runs on
+
+
+KINDS = {
+    "spark": Kind(
+        "spark",
+        "Apache Spark",
+        "pyspark",
+        "pyspark>=4.0,<5",
+        "pyspark",
+        "SPARK_HOME",
+        "jars/spark-core_*-*.jar",
+        ((3, 10), (3, 14)),
+    ),
+    "flink": Kind(
+        "flink",
+        "Apache Flink",
+        "apache-flink",
+        "apache-flink>=2.0,<3",
+        "pyflink",
+        "FLINK_HOME",
+        "lib/flink-dist-*.jar",
+        ((3, 9), (3, 12)),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """One that can be used."""
+
+    kind: str
+    version: str
+    home: str
+    python: str  # that its Python programs run with
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    home: str
+    version: int
+
+    @property
+    def fits(self) -> bool:
+        return self.version in JAVA_VERSIONS
+
+
+def find_framework(kind: Kind, environment: Environment = os.environ) -> Framework | None:
+    if given := environment.get(kind.home_variable):
+        version = version_at(kind, Path(given))
+        python = environment.get("PYSPARK_PYTHON") or shutil.which("python3", path=environment.get("PATH"))
+        return Framework(kind.name, version, given, python or "python3") if version else None
+    return read_mark(frameworks_folder(environment) / kind.name)
+
+
+def frameworks_folder(environment: Environment = os.environ) -> Path:
+    """SHUNTER_FRAMEWORKS, or `shunter/frameworks` in the XDG data folder."""
+    if given := environment.get("SHUNTER_FRAMEWORKS"):
+        return Path(given)
+    data = environment.get("XDG_DATA_HOME")
+    return (Path(data) if data else Path.home() / ".local" / "share") / "shunter" / "frameworks"
+
+
+def version_at(kind: Kind, home: Path) -> str:
+    """The version of a framework, from its largest jar's name; empty where it is not there."""
+    for jar in sorted(home.glob(kind.jar)):
+        return jar.stem.rpartition("-")[2]
+    return ""
+
+
+def read_mark(folder: Path) -> Framework | None:
+    try:
+        found = Framework(**json.loads((folder / MARK).read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+    return found if Path(found.home).is_dir() and Path(found.python).exists() else None
+
+
+def write_mark(folder: Path, framework: Framework) -> None:
+    draft = folder / f"{MARK}.draft"
+    draft.write_text(json.dumps(asdict(framework)))
+    draft.replace(folder / MARK)
+
+
+def find_java(environment: Environment = os.environ) -> Java | None:
+    """JAVA_HOME, then the `java` on the path, then those of the system: the first that fits, else the first at all."""
+    first = None
+    for java in _javas(environment):
+        if java.fits:
+            return java
+        first = first or java
+    return first
+
+
+def _javas(environment: Environment) -> Iterator[Java]:
+    homes = [Path(given)] if (given := environment.get("JAVA_HOME")) else []
+    if on_path := shutil.which("java", path=environment.get("PATH")):
+        homes.append(Path(on_path).resolve().parent.parent)
+    if JVM_FOLDER.is_dir():
+        homes += sorted(folder.resolve() for folder in JVM_FOLDER.iterdir() if (folder / "bin" / "java").exists())
+    for home in dict.fromkeys(homes):
+        if (home / "bin" / "java").exists() and (version := _java_version(home)):
+            yield Java(str(home), version)
+
+
+def _java_version(home: Path) -> int:
+    """From the file that every Java has beside it; one without it is asked."""
+    try:
+        text = (home / "release").read_text()
+        match = re.search(r'^JAVA_VERSION="(\d+)(?:\.(\d+))?', text, re.MULTILINE)
+    except OSError:
+        match = None
+    if match is None:
+        command = [str(home / "bin" / "java"), "-version"]
+        try:
+            answer = subprocess.run(command, capture_output=True, text=True, timeout=JAVA_ANSWER_MAX_S, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return 0
+        match = re.search(r'version "(\d+)(?:\.(\d+))?', answer.stderr)
+    if match is None:
+        return 0
+    return int(match[2] or 0) if match[1] == "1" else int(match[1])  # Java 8 calls itself 1.8

@@ -1,0 +1,22 @@
+"""Waiting for a program to listen. Used by the launchers."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+
+LOOK_EVERY_S = 0.1
+
+
+def until_open(host: str, port: int, within_s: float, is_alive: Callable[[], bool]) -> bool:
+    """Whether somebody listens there in time, as long as the program lives."""
+    deadline_s = time.monotonic() + within_s
+    while is_alive() and time.monotonic() < deadline_s:
+        try:
+            socket.create_connection((host, port), timeout=1.0).close()
+        except OSError:
+            time.sleep(LOOK_EVERY_S)
+        else:
+            return True
+    return False

@@ -1,0 +1,55 @@
+"""What a launcher is told: by its payload (made by `testbeds.applications`), and by the variables of its task."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shunter.frameworks.children import refuse
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    application: dict[str, Any]  # the payload
+    home: Path  # of the framework
+    python: str
+    java_home: str
+    host: str  # this node's address, as the cluster knows it
+
+    def environment(self) -> dict[str, str]:
+        """Of the programs that are started: the task's own, with the Java that was found."""
+        path = f"{self.java_home}/bin{os.pathsep}{os.environ.get('PATH', '')}"
+        return {**os.environ, "JAVA_HOME": self.java_home, "PATH": path}
+
+    def file(self, path: str) -> str:
+        """A file that the application names; it must be on this node."""
+        if not Path(path).exists():
+            refuse(f"{path} is not on node {os.environ.get('SHUNTER_NODE', '?')}")
+        return path
+
+
+def listen() -> Told:
+    try:
+        application = json.loads(Path(os.environ["SHUNTER_PAYLOAD"]).read_text())
+        return Told(
+            application,
+            Path(os.environ["SHUNTER_FRAMEWORK_HOME"]),
+            os.environ["SHUNTER_FRAMEWORK_PYTHON"],
+            os.environ["SHUNTER_FRAMEWORK_JAVA"],
+            os.environ["SHUNTER_ADDRESS"],
+        )
+    except KeyError as error:
+        refuse(f"{error.args[0]} is not set: launchers are started by a worker")
+
+
+def own_port(name: str) -> int:
+    """Of this task."""
+    return int(os.environ[f"SHUNTER_PORT_{name}"])
+
+
+def driver_address(name: str) -> tuple[str, int]:
+    """Of the driver, for its executors."""
+    return os.environ["SHUNTER_DRIVER_HOST"], int(os.environ[f"SHUNTER_DRIVER_PORT_{name}"])

@@ -1,0 +1,98 @@
+"""The runtimes `spark` and `flink`: a task of theirs is a process, started by a launcher of `shunter.frameworks`.
+Keepers run it like any other; this says whether the node has the framework, and makes the spec that of a process."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from shunter.frameworks.places import JAVA_HINT, JAVA_VERSIONS, Framework, Java, Kind, find_framework, find_java
+from shunter.log import Log
+from shunter.model.jobs import TaskSpec
+from shunter.worker.runtimes.port import EXIT_NOT_FOUND, Attempt, Launch, NotStarted, Running
+from shunter.worker.settings import WorkerSettings
+
+log = Log(__name__)
+
+LOOK_EVERY_S = 5.0  # it may be installed while the worker runs
+LOOPBACK = "127.0.0.1"
+
+Attributes = Mapping[str, str]
+
+
+class FrameworkRuntime:
+    """Implements `port.Runtime`; `changed` hears of its coming and going, if it is set."""
+
+    def __init__(self, kind: Kind, settings: WorkerSettings) -> None:
+        self._kind = kind
+        self._address = settings.address or LOOPBACK
+        self._framework: Framework | None = None
+        self._java: Java | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self.changed: Callable[[Attributes], None] | None = None
+
+    async def open(self) -> Attributes:
+        self._look()
+        self._looking = asyncio.get_running_loop().create_task(self._keep_looking())
+        return self._attributes()
+
+    def as_process(self, spec: TaskSpec) -> TaskSpec:
+        """What a keeper runs; the spec as it is where the node has not got the framework."""
+        if not self._attributes():
+            self._look()
+        framework, java = self._framework, self._java
+        if framework is None or java is None or not java.fits:
+            return spec
+        command = (sys.executable, "-P", "-m", f"shunter.frameworks.{self._kind.name}", *spec.command)
+        own = {
+            "SHUNTER_FRAMEWORK_HOME": framework.home,
+            "SHUNTER_FRAMEWORK_PYTHON": framework.python,
+            "SHUNTER_FRAMEWORK_JAVA": java.home,
+            "SHUNTER_ADDRESS": self._address,
+        }
+        return msgspec.structs.replace(spec, runtime="process", command=command, env={**spec.env, **own})
+
+    async def launch(self, launch: Launch) -> Running:  # noqa: ARG002
+        """Only where there is nothing to start it with: keepers have the others."""
+        raise NotStarted(self._missing(), EXIT_NOT_FOUND)
+
+    async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:  # noqa: ARG002
+        return {}
+
+    async def close(self) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
+
+    def _look(self) -> None:
+        self._framework = find_framework(self._kind)
+        self._java = find_java() if self._framework else None
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_EVERY_S)
+            before = self._attributes()
+            try:
+                self._look()
+            except OSError as error:
+                log.warning("framework.unknown", framework=self._kind.name, error=error)
+                continue
+            if self._attributes() != before:
+                log.info("framework.changed", framework=self._kind.name, now=self._attributes())
+                if self.changed is not None:
+                    self.changed(self._attributes())
+
+    def _attributes(self) -> dict[str, str]:
+        if self._framework is None or self._java is None or not self._java.fits:
+            return {}
+        return {f"runtime.{self._kind.name}": self._framework.version}
+
+    def _missing(self) -> str:
+        if self._framework is None:
+            return f"this node has no {self._kind.title}: run there: shunter install {self._kind.name}"
+        found = "no Java" if self._java is None else f"Java {self._java.version}"
+        return (
+            f"this node has {found}, and {self._kind.title} needs {' or '.join(map(str, JAVA_VERSIONS))}: {JAVA_HINT}"
+        )

@@ -1,0 +1,113 @@
+"""What launchers share: the line between driver and executors, children that end together, and what they are told."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shunter.frameworks.flink_memory import job_manager_memory, task_manager_memory
+from shunter.frameworks.line import ENDED, READY, Line, Switchboard
+from shunter.frameworks.ports import until_open
+from tests.e2e.cluster import eventually, is_alive
+
+WAIT_MAX_S = 10.0
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+def test_an_executor_hears_what_was_said_before_it_came_and_after() -> None:
+    port, heard = free_port(), queue.Queue[str]()
+    board = Switchboard("127.0.0.1", port)
+    board.say(READY)
+    Line("127.0.0.1", port, heard.put)
+    assert heard.get(timeout=WAIT_MAX_S) == READY
+    board.say(f"{ENDED} 3")
+    assert heard.get(timeout=WAIT_MAX_S) == "ended 3"
+    board.close()
+    assert heard.get(timeout=WAIT_MAX_S) == ""
+
+
+def test_an_executor_that_comes_first_waits_for_the_driver() -> None:
+    port, heard = free_port(), queue.Queue[str]()
+    script = (
+        "import sys, time; from shunter.frameworks.line import Line; "
+        f"Line('127.0.0.1', {port}, lambda words: print(words, flush=True)); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as executor:
+        board = Switchboard("127.0.0.1", port)
+        board.say(READY)
+        assert executor.stdout is not None
+        assert executor.stdout.readline() == "ready\n"
+        executor.kill()
+    board.close()
+    assert heard.empty()
+
+
+LAUNCHER = """
+import os, sys
+from shunter.frameworks.children import Children
+children = Children()
+child = children.start(["sh", "-c", "sleep 600"], os.environ)
+print(child.pid, flush=True)
+print(children.wait(child), flush=True)
+"""
+
+
+def launcher() -> tuple[subprocess.Popen[str], int]:
+    process = subprocess.Popen([sys.executable, "-c", LAUNCHER], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process, int(process.stdout.readline())
+
+
+def test_a_launcher_that_is_told_to_stop_takes_its_children_with_it() -> None:
+    process, child = launcher()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(WAIT_MAX_S) == 128 + signal.SIGTERM
+    eventually(lambda: not is_alive(child), "the child has ended")
+
+
+def test_a_child_that_a_signal_ended_has_the_code_of_a_shell() -> None:
+    process, child = launcher()
+    os.kill(child, signal.SIGKILL)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "137\n"
+    assert process.wait(WAIT_MAX_S) == 0
+
+
+def test_waiting_for_a_port_ends_with_its_program() -> None:
+    assert not until_open("127.0.0.1", free_port(), 60.0, lambda: False)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert until_open("127.0.0.1", server.getsockname()[1], 60.0, lambda: True)
+
+
+@pytest.mark.parametrize("framework", ["spark", "flink"])
+def test_a_launcher_that_no_worker_started_says_what_it_lacks(framework: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", f"shunter.frameworks.{framework}", "driver"]
+    done = subprocess.run(command, capture_output=True, text=True, env={}, cwd=tmp_path, check=False)
+    assert done.returncode == 78
+    assert done.stderr == "shunter: SHUNTER_PAYLOAD is not set: launchers are started by a worker\n"
+
+
+@pytest.mark.parametrize("mib", [640, 880, 1024, 4096, 65536])
+def test_the_parts_of_a_task_manager_add_up_to_the_process(mib: int) -> None:
+    sizes = {key: int(value[:-1]) for key, value in task_manager_memory(mib).settings.items()}
+    inner = [size for key, size in sizes.items() if not key.endswith((".min", "batch-shuffle.size"))]
+    assert sum(inner) == mib
+    assert all(size > 0 for key, size in sizes.items() if not key.endswith("task.off-heap.size"))
+
+
+@pytest.mark.parametrize("mib", [640, 848, 1008, 4096])
+def test_the_parts_of_a_job_manager_add_up_to_the_process(mib: int) -> None:
+    sizes = {key: int(value[:-1]) for key, value in job_manager_memory(mib).settings.items()}
+    assert sum(size for key, size in sizes.items() if not key.endswith(".min")) == mib
