@@ -15,10 +15,11 @@ import pytest
 
 from shunter.ports.store import Store
 
-from . import store_history, store_log
+from . import store_history, store_log, store_past
 from .store_material import Claim
 
-CONTRACT = [pytest.param(claim, id=claim.__name__) for claim in (*store_log.CLAIMS, *store_history.CLAIMS)]
+_CLAIMS = (*store_log.CLAIMS, *store_history.CLAIMS, *store_past.CLAIMS)
+CONTRACT = [pytest.param(claim, id=claim.__name__) for claim in _CLAIMS]
 
 
 async def check(claim: Claim, make: Callable[[], Store]) -> None:

@@ -17,6 +17,7 @@ from shunter.model.jobs import PLAIN
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.model.views import JobView, iso
 from shunter.ports.store import FinishedJob, FinishedTasks
+from shunter.testbeds.application_parts import DRIVER
 
 CHUNK_TASKS = 65_536
 REASONS_MAX = 1_000  # that history keeps of one group
@@ -119,7 +120,10 @@ def _stop_waiting(view: JobView) -> None:
 
 
 def _was_stopped(job: Job) -> bool:
-    """Whether tasks were cancelled other than by the edges between groups."""
+    """Whether tasks were cancelled other than by the edges between groups, or because their driver had ended."""
+    driver = job.groups[0] if job.options.application else None
+    if driver is not None and driver.spec.name == DRIVER and driver.counts[TaskState.SUCCEEDED]:
+        return False
     return any(group.counts[TaskState.CANCELLED] and not is_left_out(job, group) for group in job.groups)
 
 

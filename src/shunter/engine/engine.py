@@ -27,9 +27,11 @@ from shunter.engine.holds import on_hold
 from shunter.engine.live_settings import on_set
 from shunter.engine.moves import on_move
 from shunter.engine.nodes import on_attribute, on_hello, on_label, on_node_event
+from shunter.engine.objects import Taken, on_apply, on_delete, on_reset, on_write_external
 from shunter.engine.placing import place, recall_stuck, shrink
 from shunter.engine.quarantine import on_cordon, on_release
 from shunter.engine.queueing import QueuePatch, on_queue_drop, on_queue_patch, on_queue_purge
+from shunter.engine.reconciling import on_scheduling_due, reconcile, reconcile_placed
 from shunter.engine.recovery import make_snapshot, recover
 from shunter.engine.repeats import on_repeat
 from shunter.engine.reports import on_inventory, on_report
@@ -47,6 +49,8 @@ from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailab
 from shunter.model.jobs import JobSpec
 from shunter.model.lifecycles import JobState, NodeEvent
 from shunter.model.messages import Hello, Inventory, MachineStats, Refused, Report, Welcome
+from shunter.model.object_meta import ObjectName
+from shunter.model.objects import Draft
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Commit, Store
@@ -252,6 +256,18 @@ class Engine:
     async def label_node(self, name: str, labels: dict[str, str | None]) -> None:
         await self.ask(partial(on_label, name=name, labels=labels))
 
+    async def apply_objects(self, drafts: list[Draft], user: str) -> list[Taken]:
+        return await self.ask(partial(on_apply, drafts=drafts, user=user))
+
+    async def delete_object(self, kind: str, name: ObjectName, revision: int | None = None) -> None:
+        await self.ask(partial(on_delete, kind=kind, name=name, revision=revision))
+
+    async def write_external(self, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> None:
+        await self.ask(partial(on_write_external, name=name, data=data))
+
+    async def reset_batch_job(self, name: ObjectName) -> None:
+        await self.ask(partial(on_reset, name=name))
+
     async def set_settings(self, settings: Mapping[str, str]) -> None:
         """Settings of the whole cluster, from now on and after a restart too; an empty value means the default."""
         await self.ask(partial(on_set, settings=settings))
@@ -322,10 +338,12 @@ class Engine:
             keep_up(round)
             end_jobs(round)  # before placing: what waited for them may be placed at once
             keep_up(round)
+            reconcile(round)
             if self._is_paused:
                 shrink(round)  # lanes that nobody gives up now would stay reserved in the next life
             else:
                 place(round, self.brain, self.schedulers.is_led(round.now_ms))
+                reconcile_placed(round)
             self._has_backlog |= round.has_backlog
             await self._commit(round)
         except Exception as error:
@@ -360,6 +378,9 @@ class Engine:
             if kind is TimerKind.TEMPLATE:
                 on_template_due(round, job_id)
                 continue
+            if kind is TimerKind.SCHEDULING:
+                on_scheduling_due(round, job_id)
+                continue
             if kind in JOB_TIMERS:
                 on_job_timer(round, kind, job_id)
                 continue
@@ -387,7 +408,7 @@ class Engine:
             return
         self.state.version += 1
         body = c.encode_round(round.changes)
-        commit = Commit(self.epoch, self.state.version, round.now_ms / 1000, body, round.finished)
+        commit = Commit(self.epoch, self.state.version, round.now_ms / 1000, body, round.finished, round.past)
         self._in_flight = asyncio.get_running_loop().create_future()
         try:
             await self._store.commit(commit)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shunter.engine import changes as c
+from shunter.engine import object_events
 from shunter.engine.books.flags import DEADLINE
 from shunter.model.lifecycles import JobEvent, NodeEvent, TaskEvent
 from shunter.model.views import EventView, iso
@@ -72,6 +73,7 @@ CATALOGUE: dict[str, tuple[str, str]] = {
     "node.released": ("api", "a node that was switched off takes work again"),
     "node.attributed": ("api", "attributes of a node were set or taken away"),
     "node.labelled": ("api", "labels of a node were set or taken away"),
+    **object_events.CATALOGUE,
 }
 
 _TASK_TYPES = {
@@ -336,4 +338,5 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.InstanceRenewed: _renewed,
     c.TaskBound: _bound,
     c.ClusterSet: _cluster_set,
+    **object_events.RENDERERS,
 }

@@ -57,7 +57,8 @@ def job_updated(state: State, job: Job, change: c.JobUpdated) -> None:
 
 
 def group_added(state: State, change: c.GroupAdded) -> None:
-    state.lasting.jobs[change.job].added_ms[change.number] = change.at_ms
+    if change.job in state.lasting.jobs:  # an application's job gets pieces, too
+        state.lasting.jobs[change.job].added_ms[change.number] = change.at_ms
 
 
 def group_dropped(state: State, group: Group) -> None:

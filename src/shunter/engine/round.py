@@ -17,7 +17,7 @@ from shunter.engine.settings import EngineSettings
 from shunter.engine.state import State
 from shunter.model.jobs import BATCH, EVERYWHERE, TaskSpec, array_values
 from shunter.model.messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
-from shunter.ports.store import FinishedJob
+from shunter.ports.store import FinishedJob, PastRecord
 
 PAYLOADS_BYTES_MAX = 8 * 2**20  # in one message of orders
 
@@ -31,6 +31,7 @@ class TimerKind(IntEnum):
     TEMPLATE = 6  # of a template, by its id
     LASTING = 8  # a job that is kept up
     DRAIN = 9  # of a node, in place of a job
+    SCHEDULING = 10  # of a Scheduling, by its uid
 
 
 JOB_TIMERS = (TimerKind.JOB_START, TimerKind.JOB_TIMEOUT, TimerKind.JOB_DEADLINE)
@@ -69,10 +70,12 @@ class Round:
     timers: Timers
     changes: list[Change] = field(default_factory=list)
     finished: list[FinishedJob] = field(default_factory=list)
+    past: list[PastRecord] = field(default_factory=list)  # Schedulings that were deleted
     summaries: dict[int, Any] = field(default_factory=dict)  # endings.Summary by job id, for whoever watches the job
     maybe_over: dict[int, None] = field(default_factory=dict)  # job ids, in order
     stirred: dict[tuple[int, int], None] = field(default_factory=dict)  # (job id, node or 0) of jobs to be kept up
     stirred_nodes: dict[int, None] = field(default_factory=dict)
+    has_stirred_nodes: bool = False  # testbeds look at nodes after `stirred_nodes` was dealt with
     hungry: dict[tuple[int, int], None] = field(default_factory=dict)  # (class id, node) of lanes that lost work
     orders: dict[int, list[Order]] = field(default_factory=dict)  # by node, like the three below
     specs: dict[int, dict[int, TaskSpec]] = field(default_factory=dict)
@@ -93,6 +96,8 @@ class Round:
 
     def stir_job(self, change: Any) -> None:
         """What happens to a job that is kept up is looked at before the round ends: by `engine.services`."""
+        if self.state.objects.applications:
+            self.state.objects.stir_application(change.job)
         if not self.state.lasting.jobs:
             return
         job = self.state.jobs[change.job]
@@ -106,6 +111,11 @@ class Round:
 
     def stir_node(self, change: Any) -> None:
         self.stirred_nodes[change.node] = None
+        self.has_stirred_nodes = True
+
+    def stir_ended(self, change: c.JobEnded) -> None:
+        if self.state.objects.applications:
+            self.state.objects.stir_application(change.job)
 
     def order(self, group: Group, first: int, last: int, attempt: int, node: int) -> None:
         """Say to the node's worker, once committed, that it shall run these tasks."""
@@ -180,6 +190,7 @@ _STIRRED_BY: dict[type, Callable[[Round, Any], None]] = {
     ),
     **dict.fromkeys((c.NodeJoined, c.NodeMoved, c.NodeLabelled, c.NodeAttributed, c.NodeSwitched), Round.stir_node),
     c.EdgeSettled: Round.stir_released,
+    c.JobEnded: Round.stir_ended,
 }
 
 

@@ -23,6 +23,7 @@ from shunter.engine.books.edges import EdgeBook
 from shunter.engine.books.flags import FlagBook
 from shunter.engine.books.lasting import LastingBook
 from shunter.engine.books.moves import MoveBook
+from shunter.engine.books.objects import ObjectBook
 from shunter.engine.books.queues import QueueBook
 from shunter.engine.books.templates import TemplateBook
 from shunter.engine.node_columns import NodeColumns
@@ -75,6 +76,7 @@ class State:
         self.dead = DeadBook()
         self.lasting = LastingBook()
         self.moves = MoveBook()
+        self.objects = ObjectBook(self.nodes)
         # Classes of one node with something ready, and what `changed` said of the node when they were tried last:
         self.pinned: dict[int, tuple[ClassRecord, int]] = {}
         self.books: dict[str, Book] = {
@@ -87,6 +89,7 @@ class State:
             "dead": self.dead,
             "lasting": self.lasting,
             "moves": self.moves,
+            "objects": self.objects,
         }
         self.payload_bytes = 0  # of all blueprints
         self._blueprints: dict[bytes, Blueprint] = {}
@@ -101,6 +104,7 @@ class State:
             c.JobSubmitted: self._job_submitted,
             c.TemplateSet: self._template_set,
             c.JobUpdated: self._job_updated,
+            c.JobRefined: self._job_refined,
             c.KeyUsed: self._key_used,
             c.JobStopAsked: self._job_stop_asked,
             c.JobEnded: self._job_ended,
@@ -213,6 +217,12 @@ class State:
         if job.repels:
             self.repelling[job.id] = job
         lasting_changes.job_updated(self, job, change)
+
+    def _job_refined(self, change: c.JobRefined) -> None:
+        """Pieces that there are keep what they follow."""
+        job = self.jobs[change.job]
+        older, job.blueprint = job.blueprint, self.share_blueprint(bytes(change.groups))
+        self.leave_blueprint(older)
 
     def restore_table(self, rows: int, columns: bytes, blocks: list[tuple[int, int]]) -> None:
         """Take the columns of a snapshot; rows outside of the blocks are free."""

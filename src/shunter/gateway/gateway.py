@@ -16,6 +16,7 @@ from shunter.engine.state import State
 from shunter.engine.templates import Dispatch
 from shunter.engine.views import counts_view, job_view, node_view, past_attempt_view
 from shunter.gateway.following import Following
+from shunter.gateway.objects import Objects
 from shunter.gateway.plans import Aside, DryRuns, at_once, only, plan, same_names
 from shunter.gateway.policies import Policies
 from shunter.gateway.queues import find_queue, queue_page, queue_view
@@ -109,6 +110,7 @@ class LocalGateway:
         self._following = Following(engine, store, workers, self._runs)
         self.services = Services(engine, self._runs, self._manifests)
         self.upkeep = Upkeep(engine, self._node_view)
+        self.objects = Objects(engine, store)
 
     def authenticate(self, token: str) -> Caller | None:
         return self._tokens.authenticate(token)

@@ -211,6 +211,7 @@ class JobOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     held: bool = False  # waits until it is released
     schedule: Schedule | None = None
     parameters: Parameters | None = None
+    application: str = ""  # spark, flink or command: the job runs a BatchJob, and the engine made it
 
 
 PLAIN = JobOptions()

@@ -30,12 +30,13 @@ class Gates:
         self._licences = {name: max(0, total - used) for name, (total, used) in licences.items()}
 
     def most(self, seat: Seat, count: int) -> int:
-        """How many of `count` tasks its queue and its licences let through."""
+        """How many of `count` tasks its queue and its licences let through; both may be in debt, since limits can be
+        lowered below what is in use."""
         if seat.task_class.queue in self._room:
             count = min(count, self._room[seat.task_class.queue])
         for name, need in seat.licences:
             count = min(count, self._licences[name] // need)
-        return count
+        return max(count, 0)
 
     def place(self, seat: Seat, count: int) -> None:
         if seat.task_class.queue in self._room:

@@ -35,6 +35,16 @@ class FinishedJob(msgspec.Struct, gc=False):
     tasks: list[FinishedTasks]
 
 
+class PastRecord(msgspec.Struct, array_like=True, gc=False):
+    """A Scheduling that was deleted, as history keeps it: `body` is its PastScheduling, encoded."""
+
+    uid: int
+    namespace: str
+    name: str
+    deleted_at: float
+    body: bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Commit:
     """One round: everything in it is written, or nothing. `version` is the last one plus 1."""
@@ -44,6 +54,7 @@ class Commit:
     at: float
     body: bytes
     finished: list[FinishedJob] = field(default_factory=list)
+    past: list[PastRecord] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,16 @@ class FinishedQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class PastQuery:
+    """Deleted Schedulings, the newest first, by uid. `before_uid` is the keyset cursor. None means any."""
+
+    namespace: str | None = None
+    name: str | None = None
+    before_uid: int | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
 class FinishedName:
     """Enough to number the next run of a name, to find its newest, and to know how that ended."""
 
@@ -87,7 +108,7 @@ class FinishedName:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """What history keeps. A limit of 0 keeps nothing of that kind."""
+    """What history keeps. A limit of 0 keeps nothing of that kind. Deleted Schedulings count as finished jobs do."""
 
     finished_age_s: float = 30 * 86400.0
     finished_max: int = 100_000
@@ -157,6 +178,14 @@ class Store(Protocol):
     async def finished_names(self) -> list[FinishedName]:
         """The newest finished run of every name."""
         ...
+
+    async def past_schedulings(self, query: PastQuery) -> list[PastRecord]: ...
+
+    async def count_past(self, query: PastQuery) -> int:
+        """How many match, the cursor and the limit left aside."""
+        ...
+
+    async def past_scheduling(self, uid: int) -> PastRecord | None: ...
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         """Drop what is older or more than retention keeps, what ended first before the rest. Rounds are cut only behind

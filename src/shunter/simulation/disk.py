@@ -18,6 +18,8 @@ from shunter.ports.store import (
     FinishedQuery,
     FinishedTasks,
     LoggedRound,
+    PastQuery,
+    PastRecord,
     Purged,
     Retention,
     Snapshot,
@@ -128,6 +130,15 @@ class FaultyStore:
 
     async def finished_names(self) -> list[FinishedName]:
         return await self._store.finished_names()
+
+    async def past_schedulings(self, query: PastQuery) -> list[PastRecord]:
+        return await self._store.past_schedulings(query)
+
+    async def count_past(self, query: PastQuery) -> int:
+        return await self._store.count_past(query)
+
+    async def past_scheduling(self, uid: int) -> PastRecord | None:
+        return await self._store.past_scheduling(uid)
 
     async def _spin(self) -> None:
         """Time on the disk; a process that was paused or killed meanwhile does not get any further."""

@@ -96,6 +96,20 @@ def test_nobody_is_preempted_for_a_class_that_its_queue_keeps_back() -> None:
     assert planner.decide(view, 0.0, PLENTY).preemptions == []
 
 
+def test_a_winner_behind_a_gang_that_took_more_than_the_budget_waits_for_the_next_decision() -> None:
+    yard = yard_of(1, 1, 1, 1)
+    low = yard.make_class("low", 10, cpu=1)
+    victims = [yard.run(low, row) for row in (1, 2, 3, 4)]
+    gang, single = member(yard, 3, priority=90, cpu=1), Queued(yard.make_class("boss", 90, cpu=1), 1, 5)
+    planner = Planner(Stages(SCORES["e-pvm"]))
+    assert planner.decide(yard.view([gang, single]), 0.0, PLENTY).preemptions
+    for victim in victims:
+        yard.end(victim)
+    decision = planner.decide(yard.view([gang, single], version=2), 1.0, 2)
+    assert list(chosen(decision)) == [gang.task_class.id]
+    assert decision.is_partial
+
+
 def test_a_gang_starts_when_enough_has_come_free() -> None:
     yard = yard_of(2, 2)
     busy = [yard.run(yard.make_class("busy", cpu=2), row) for row in (1, 2)]

@@ -20,6 +20,8 @@ from shunter.ports.store import (
     FinishedQuery,
     FinishedTasks,
     LoggedRound,
+    PastQuery,
+    PastRecord,
     Purged,
     Retention,
     Snapshot,
@@ -34,6 +36,7 @@ class MemoryStore:
         self._jobs: dict[int, FinishedJob] = {}
         self._ids: list[int] = []  # the keys of _jobs, rising
         self._runs: dict[tuple[str, str], dict[int, int]] = {}  # (namespace, name) -> run -> id
+        self._past: dict[int, PastRecord] = {}  # by uid
 
     async def open(self) -> None:
         """Nothing to prepare."""
@@ -52,11 +55,14 @@ class MemoryStore:
         if commit.version != self._last_version() + 1:
             raise StoreFailed(f"version {commit.version} does not follow {self._last_version()}")
         self._check_new(commit.finished)
+        if any(past.uid in self._past for past in commit.past):
+            raise StoreFailed("the commit has a deleted scheduling that is there already")
         self._rounds.append(LoggedRound(commit.version, commit.at, commit.body))
         for job in commit.finished:
             self._jobs[job.id] = replace(job, labels=dict(job.labels), tasks=list(job.tasks))
             insort(self._ids, job.id)
             self._runs.setdefault((job.namespace, job.name), {})[job.run] = job.id
+        self._past.update((past.uid, past) for past in commit.past)
 
     async def save_snapshot(self, epoch: int, snapshot: Snapshot) -> None:
         self._check_epoch(epoch)
@@ -138,11 +144,23 @@ class MemoryStore:
         newest = (self._jobs[runs[max(runs)]] for runs in self._runs.values())
         return [FinishedName(job.namespace, job.name, job.run, job.id, job.state) for job in newest]
 
+    async def past_schedulings(self, query: PastQuery) -> list[PastRecord]:
+        newest_first = (self._past[uid] for uid in sorted(self._past, reverse=True))
+        behind = (past for past in newest_first if query.before_uid is None or past.uid < query.before_uid)
+        return list(islice((past for past in behind if _matches_past(past, query)), max(0, query.limit)))
+
+    async def count_past(self, query: PastQuery) -> int:
+        return sum(_matches_past(past, query) for past in self._past.values())
+
+    async def past_scheduling(self, uid: int) -> PastRecord | None:
+        return self._past.get(uid)
+
     # ---- retention ----
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         self._check_epoch(epoch)
         cut = self._cut_rounds(retention, now)
+        self._drop_past(retention, now)
         return Purged(tuple(self._drop_jobs(retention, now)), cut)
 
     def _cut_rounds(self, retention: Retention, now: float) -> int:
@@ -156,6 +174,11 @@ class MemoryStore:
             count += 1
         del self._rounds[:count]
         return count
+
+    def _drop_past(self, retention: Retention, now: float) -> None:
+        horizon = _horizon(retention.finished_age_s, now)
+        newest_first = sorted(self._past.values(), key=lambda past: past.uid, reverse=True)[: retention.finished_max]
+        self._past = {past.uid: past for past in newest_first if past.deleted_at > horizon}
 
     def _drop_jobs(self, retention: Retention, now: float) -> list[FinishedName]:
         """Those that ended first go first."""
@@ -185,6 +208,10 @@ def _matches(job: FinishedJob, query: FinishedQuery) -> bool:
         and (query.ended_after is None or job.ended_at >= query.ended_after)
         and (query.ended_before is None or job.ended_at < query.ended_before)
     )
+
+
+def _matches_past(past: PastRecord, query: PastQuery) -> bool:
+    return query.namespace in (None, past.namespace) and query.name in (None, past.name)
 
 
 def _without_tasks(job: FinishedJob) -> FinishedJob:

@@ -35,14 +35,14 @@ def drop_rounds(connection: sqlite3.Connection, epoch: int, retention: Retention
     """The oldest rounds, behind the snapshot only and never leaving a gap; says how many."""
     with writing(connection, epoch):
         kept_from = read_last_version(connection) - retention.rounds_max + 1
-        horizon = _horizon(retention.rounds_age_s, now)
+        oldest = horizon(retention.rounds_age_s, now)
         doomed = []
         for version, at, size_bytes in connection.execute(
             "SELECT version, at, length(body) FROM rounds WHERE version <= (SELECT version FROM snapshot)"
             " ORDER BY version LIMIT ?",
             (ROUNDS_PER_SLICE_MAX,),
         ).fetchall():
-            if version >= kept_from and at > horizon:
+            if version >= kept_from and at > oldest:
                 break
             doomed.append((version, size_bytes))
         count = _affordable(size_bytes for _, size_bytes in doomed) or len(doomed[:1])
@@ -90,12 +90,12 @@ def free_pages(connection: sqlite3.Connection) -> int:
 
 def _doomed_jobs(connection: sqlite3.Connection, retention: Retention, now: float) -> list[int]:
     (total,) = connection.execute("SELECT ifnull(sum(jobs), 0) FROM job_counts").fetchone()
-    horizon = _horizon(retention.finished_age_s, now)
+    oldest = horizon(retention.finished_age_s, now)
     rows = connection.execute(
         "SELECT id, ended_at FROM jobs INDEXED BY jobs_by_end ORDER BY ended_at, id LIMIT ?", (JOBS_PER_SLICE_MAX,)
     ).fetchall()
     surplus = total - retention.finished_max
-    return [id for place, (id, ended_at) in enumerate(rows) if place < surplus or ended_at <= horizon]
+    return [id for place, (id, ended_at) in enumerate(rows) if place < surplus or ended_at <= oldest]
 
 
 def _drop_tasks(connection: sqlite3.Connection, job: int) -> int:
@@ -109,7 +109,7 @@ def _drop_tasks(connection: sqlite3.Connection, job: int) -> int:
     return count
 
 
-def _horizon(age_s: float, now: float) -> float:
+def horizon(age_s: float, now: float) -> float:
     """Whatever happened at this time or before it is too old. An age of 0 keeps nothing, whatever the clock says."""
     return now - age_s if age_s > 0 else math.inf
 

@@ -43,6 +43,11 @@ def write_commit(connection: sqlite3.Connection, commit: Commit) -> None:
         )
         if commit.finished:
             insert_finished(connection, commit.finished)
+        if commit.past:
+            connection.executemany(
+                "INSERT INTO past_schedulings (uid, namespace, name, deleted_at, body) VALUES (?, ?, ?, ?, ?)",
+                [(past.uid, past.namespace, past.name, past.deleted_at, past.body) for past in commit.past],
+            )
 
 
 def begin_save(connection: sqlite3.Connection, epoch: int) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from shunter.adapters.sqlite import finished, rounds, schema, search
+from shunter.adapters.sqlite import finished, past, rounds, schema, search
 from shunter.adapters.sqlite.checkpoints import Checkpoints
 from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, connect, create_file
 from shunter.adapters.sqlite.retention import drop_jobs, drop_rounds, free_pages
@@ -22,6 +22,8 @@ from shunter.ports.store import (
     FinishedQuery,
     FinishedTasks,
     LoggedRound,
+    PastQuery,
+    PastRecord,
     Purged,
     Retention,
     Snapshot,
@@ -109,6 +111,15 @@ class SqliteStore:
     async def finished_names(self) -> list[FinishedName]:
         return await self._reader.run(finished.read_names)
 
+    async def past_schedulings(self, query: PastQuery) -> list[PastRecord]:
+        return await self._reader.run(past.read_past, query)
+
+    async def count_past(self, query: PastQuery) -> int:
+        return await self._reader.run(past.count_past, query)
+
+    async def past_scheduling(self, uid: int) -> PastRecord | None:
+        return await self._reader.run(past.read_one, uid)
+
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         names: list[FinishedName] = []
         cut = 0
@@ -116,6 +127,8 @@ class SqliteStore:
             cut += count
         while (dropped := await self._writer.run(drop_jobs, epoch, retention, now)).rows:
             names += dropped.names
+        while await self._writer.run(past.drop_past, epoch, retention, now):
+            pass
         while await self._writer.run(free_pages):
             pass
         if cut or names:

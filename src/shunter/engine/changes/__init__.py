@@ -14,10 +14,11 @@ from shunter.engine.changes.cluster import *
 from shunter.engine.changes.jobs import *
 from shunter.engine.changes.lasting import *
 from shunter.engine.changes.nodes import *
+from shunter.engine.changes.objects import *
 from shunter.engine.changes.tasks import *
 from shunter.engine.changes.templates import *
 
-Change = TaskChange | JobChange | LastingChange | NodeChange | TemplateChange | ClusterChange
+Change = TaskChange | JobChange | LastingChange | NodeChange | TemplateChange | ClusterChange | ObjectChange
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Change])

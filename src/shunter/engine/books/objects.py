@@ -1,0 +1,256 @@
+"""Testbeds, BatchJobs and Schedulings, and who depends on whom among them. `engine.objects` takes them in, and
+`engine.reconciling` brings forward what is stirred.
+
+Slots are reservations on nodes: they are kept here, and counted in the nodes' columns as long as they exist.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from shunter.engine import changes as c
+from shunter.engine.node_columns import NodeColumns
+from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus, Claim
+from shunter.model.object_meta import Meta, ObjectName
+from shunter.model.objects import BATCH_JOB, KINDS, SCHEDULING, TESTBED, Object, ObjectEvent
+from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingStatus
+from shunter.model.testbeds import Slot, Testbed, TestbedSpec, TestbedStatus
+
+RECENT_MAX = 4_096  # changes that a watch can resume from
+ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
+
+Key = tuple[str, ObjectName]
+_TYPES: dict[str, type[Any]] = {TESTBED: Testbed, BATCH_JOB: BatchJob, SCHEDULING: Scheduling}
+_spec_decoders: dict[str, msgspec.msgpack.Decoder[Any]] = {
+    TESTBED: msgspec.msgpack.Decoder(TestbedSpec),
+    BATCH_JOB: msgspec.msgpack.Decoder(BatchJobSpec),
+    SCHEDULING: msgspec.msgpack.Decoder(SchedulingSpec),
+}
+_status_decoders: dict[str, msgspec.msgpack.Decoder[Any]] = {
+    TESTBED: msgspec.msgpack.Decoder(TestbedStatus),
+    BATCH_JOB: msgspec.msgpack.Decoder(BatchJobStatus),
+    SCHEDULING: msgspec.msgpack.Decoder(SchedulingStatus),
+}
+_claim_decoder = msgspec.msgpack.Decoder(Claim | None)
+
+
+class ObjectBook:
+    def __init__(self, nodes: NodeColumns) -> None:
+        self._nodes = nodes
+        self.revision = 0  # of the newest change
+        self.next_uid = 1
+        self.testbeds: dict[ObjectName, Testbed] = {}
+        self.batch_jobs: dict[ObjectName, BatchJob] = {}
+        self.schedulings: dict[ObjectName, Scheduling] = {}
+        self._tables: dict[str, dict[ObjectName, Any]] = {
+            TESTBED: self.testbeds,
+            BATCH_JOB: self.batch_jobs,
+            SCHEDULING: self.schedulings,
+        }
+        self._names: dict[int, ObjectName] = {}  # by uid
+        # Worked out from the objects:
+        self.applications: dict[int, ObjectName] = {}  # job of the core -> the BatchJob that it runs, until released
+        self.users: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> BatchJobs that have slots of it
+        self.naming: dict[ObjectName, dict[ObjectName, None]] = {}  # BatchJob -> Schedulings that name it
+        self.claimed: dict[ObjectName, dict[ObjectName, None]] = {}  # Scheduling -> BatchJobs that it claims
+        self.aiming: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> Schedulings that aim at it
+        self.submitted: dict[ObjectName, None] = {}  # BatchJobs of which some executors have no node yet
+        # Not part of the committed state:
+        self.recent: deque[ObjectEvent] = deque(maxlen=RECENT_MAX)
+        self.stirred: dict[Key, None] = {}  # objects to look at, each once
+        self.tried: dict[ObjectName, tuple[tuple[int, int], ...]] = {}  # testbeds that do not fit -> what nodes were
+
+    def get(self, kind: str, name: ObjectName) -> Object | None:
+        found: Object | None = self._tables[kind].get(name)
+        return found
+
+    def name_of(self, uid: int) -> ObjectName | None:
+        return self._names.get(uid)
+
+    def all(self, kind: str) -> Iterator[Object]:
+        return iter(self._tables[kind].values())
+
+    def stir(self, kind: str, name: ObjectName) -> None:
+        if name in self._tables[kind]:
+            self.stirred[kind, name] = None
+
+    def stir_all(self) -> None:
+        for kind in KINDS:
+            self.stirred.update(dict.fromkeys((kind, name) for name in self._tables[kind]))
+
+    def stir_testbeds(self) -> None:
+        self.stirred.update(dict.fromkeys((TESTBED, name) for name in self.testbeds))
+
+    def stir_application(self, job: int) -> None:
+        """Something happened to a job that runs a BatchJob: also its slots may be free now."""
+        name = self.applications.get(job)
+        if name is not None:
+            self.stir(BATCH_JOB, name)
+            testbed = self.batch_jobs[name].status.testbed
+            if testbed is not None:
+                self.stir(TESTBED, testbed)
+
+    # ---- the book ----
+
+    def appliers(self) -> Mapping[type, Callable[[Any], None]]:
+        return {
+            c.ObjectSet: self._set,
+            c.ObjectMoved: self._moved,
+            c.BatchJobClaimed: self._claimed,
+            c.ObjectDropped: self._dropped,
+        }
+
+    def dump(self) -> dict[str, Any]:
+        return {
+            "revision": self.revision,
+            "next_uid": self.next_uid,
+            "objects": [
+                [kind, msgspec.msgpack.encode(object)] for kind in KINDS for object in self._tables[kind].values()
+            ],
+        }
+
+    def load(self, dump: dict[str, Any]) -> None:
+        self.revision, self.next_uid = dump["revision"], dump["next_uid"]
+        for kind, body in dump["objects"]:
+            self._put(kind, None, msgspec.msgpack.decode(body, type=_TYPES[kind]))
+        self.stir_all()
+
+    # ---- changes ----
+
+    def _set(self, change: c.ObjectSet) -> None:
+        spec, name = _spec_decoders[change.type].decode(change.spec), change.meta.object_name
+        before = self.get(change.type, name)
+        if before is None:
+            self._note(ADDED, change.type, None, _TYPES[change.type](change.meta, spec))
+            self.next_uid = max(self.next_uid, change.meta.uid + 1)
+        else:
+            self._note(MODIFIED, change.type, before, replace(before, meta=change.meta, spec=spec))
+        self.stirred[change.type, name] = None
+
+    def _moved(self, change: c.ObjectMoved) -> None:
+        name = self._names[change.uid]
+        before = self._tables[change.type][name]
+        self._note(
+            MODIFIED, change.type, before, replace(before, status=_status_decoders[change.type].decode(change.status))
+        )
+
+    def _claimed(self, change: c.BatchJobClaimed) -> None:
+        before = self.batch_jobs[self._names[change.uid]]
+        self._note(MODIFIED, BATCH_JOB, before, replace(before, claim=_claim_decoder.decode(change.claim)))
+
+    def _dropped(self, change: c.ObjectDropped) -> None:
+        self._note(DELETED, change.type, self._tables[change.type][self._names[change.uid]], None)
+
+    def _note(self, action: str, kind: str, before: Any, after: Any) -> None:
+        """Take the next revision, keep the object, and remember what watchers shall hear."""
+        self.revision += 1
+        if after is not None:
+            after = replace(after, meta=_at_revision(after.meta, self.revision))
+        self._put(kind, before, after)
+        self.recent.append(ObjectEvent(self.revision, action, kind, after if after is not None else before))
+
+    def _put(self, kind: str, before: Any, after: Any) -> None:
+        meta: Meta = (after or before).meta
+        name = meta.object_name
+        if after is None:
+            del self._tables[kind][name]
+            del self._names[meta.uid]
+            self.stirred.pop((kind, name), None)
+        else:
+            self._tables[kind][name] = after
+            self._names[meta.uid] = name
+        if kind == TESTBED:
+            self._settle_testbed(name, before, after)
+        elif kind == BATCH_JOB:
+            self._settle_batch_job(name, before, after)
+        else:
+            self._settle_scheduling(name, before, after)
+
+    # ---- what follows from a change ----
+
+    def _settle_testbed(self, name: ObjectName, before: Testbed | None, after: Testbed | None) -> None:
+        old, new = before.status.slots if before else (), after.status.slots if after else ()
+        if old is not new:
+            self._reserve(old, new)
+        self.stir(TESTBED, name)
+        for scheduling in self.aiming.get(name, ()):
+            self.stir(SCHEDULING, scheduling)
+        for job in self.users.get(name, ()):
+            self.stir(BATCH_JOB, job)
+
+    def _reserve(self, old: tuple[Slot, ...], new: tuple[Slot, ...]) -> None:
+        """What its slots take of the nodes."""
+        sizes: dict[str, dict[str, int]] = {}
+        for sign, slots in ((-1, old), (1, new)):
+            for slot in slots:
+                amounts = sizes.setdefault(slot.place.node, {})
+                for resource, amount in slot.size.items():
+                    amounts[resource] = amounts.get(resource, 0) + sign * amount
+        for node, amounts in sizes.items():
+            if any(amounts.values()):
+                self._nodes.reserve(self._nodes.by_name[node].id, self._nodes.vector(amounts))
+
+    def _settle_batch_job(self, name: ObjectName, before: BatchJob | None, after: BatchJob | None) -> None:
+        old, new = before.status if before else None, after.status if after else None
+        if old is not None and old.application and (new is None or new.application != old.application):
+            self.applications.pop(old.application, None)
+        if new is not None and new.application:
+            self.applications[new.application] = name
+        if old is not None and old.testbed is not None and (new is None or new.testbed != old.testbed):
+            _discard(self.users, old.testbed, name)
+            self.stir(TESTBED, old.testbed)
+        if new is not None and new.testbed is not None:
+            self.users.setdefault(new.testbed, {})[name] = None
+            if old is None or old.places != new.places or old.application != new.application:
+                self.stir(TESTBED, new.testbed)
+        if new is not None and new.state is BatchJobState.SUBMITTED:
+            self.submitted[name] = None
+        else:
+            self.submitted.pop(name, None)
+        old_claim, new_claim = before.claim if before else None, after.claim if after else None
+        if old_claim is not None and (new_claim is None or new_claim.scheduling != old_claim.scheduling):
+            _discard(self.claimed, old_claim.scheduling, name)
+            self.stir(SCHEDULING, old_claim.scheduling)
+        if new_claim is not None:
+            self.claimed.setdefault(new_claim.scheduling, {})[name] = None
+            self.stir(SCHEDULING, new_claim.scheduling)
+        self.stir(BATCH_JOB, name)
+        for scheduling in self.naming.get(name, ()):
+            self.stir(SCHEDULING, scheduling)
+
+    def _settle_scheduling(self, name: ObjectName, before: Scheduling | None, after: Scheduling | None) -> None:
+        old, new = before.spec if before else None, after.spec if after else None
+        if old is not new:
+            if old is not None:
+                _discard(self.aiming, old.testbed, name)
+                for job in named_jobs(old):
+                    _discard(self.naming, job, name)
+            if new is not None:
+                self.aiming.setdefault(new.testbed, {})[name] = None
+                for job in named_jobs(new):
+                    self.naming.setdefault(job, {})[name] = None
+            for job in (*(named_jobs(old) if old else ()), *(named_jobs(new) if new else ())):
+                self.stir(BATCH_JOB, job)
+        self.stir(SCHEDULING, name)
+
+
+def named_jobs(spec: SchedulingSpec) -> dict[ObjectName, None]:
+    """Each once, in the order of its first place."""
+    return dict.fromkeys(each.job for each in spec.slots) if spec.is_slot_based else dict.fromkeys(spec.queue)
+
+
+def _at_revision(meta: Meta, revision: int) -> Meta:
+    return replace(meta, revision=revision)
+
+
+def _discard(index: dict[ObjectName, dict[ObjectName, None]], key: ObjectName, value: ObjectName) -> None:
+    values = index.get(key)
+    if values is not None:
+        values.pop(value, None)
+        if not values:
+            del index[key]

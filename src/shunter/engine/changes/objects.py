@@ -1,0 +1,58 @@
+"""The changes of Testbeds, BatchJobs and Schedulings, and of the jobs that run BatchJobs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shunter.engine.changes.row import Row
+from shunter.model.object_meta import Meta
+
+NO_CLAIM = msgspec.Raw(b"\xc0")  # nothing
+
+
+class ObjectSet(Row, tag=45):
+    """An object was made, or has another spec or meta. What it came to be stays as it is."""
+
+    type: str  # BatchJob, Testbed or Scheduling
+    meta: Meta
+    spec: msgspec.Raw  # of the kind's Spec
+    at_ms: int
+
+
+class ObjectMoved(Row, tag=46):
+    """An object has another status."""
+
+    type: str  # BatchJob, Testbed or Scheduling
+    uid: int
+    status: msgspec.Raw  # of the kind's Status
+    at_ms: int
+    state: str  # the status's, in words
+    ref: str  # namespace/name
+
+
+class BatchJobClaimed(Row, tag=47):
+    """A Scheduling claims a BatchJob, asks it to run, or lets it go."""
+
+    uid: int
+    claim: msgspec.Raw  # Claim, or nothing
+    at_ms: int
+    by: str  # the Scheduling
+    ref: str
+
+
+class ObjectDropped(Row, tag=48):
+    type: str  # BatchJob, Testbed or Scheduling
+    uid: int
+    at_ms: int
+    ref: str
+
+
+class JobRefined(Row, tag=49):
+    """What further pieces of an application's job look like: its executors know by now where the driver is."""
+
+    job: int
+    groups: msgspec.Raw  # tuple[GroupSpec, ...]
+    ref: str
+
+
+ObjectChange = ObjectSet | ObjectMoved | BatchJobClaimed | ObjectDropped | JobRefined

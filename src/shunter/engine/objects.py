@@ -1,0 +1,200 @@
+"""Taking in Testbeds, BatchJobs and Schedulings: making, changing and deleting them. Called by the engine's rounds.
+
+What becomes of them afterwards is the business of `engine.reconciling`, in the same round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from shunter.engine import changes as c
+from shunter.engine.round import Round
+from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus
+from shunter.model.errors import Busy, Conflict, Invalid, NotFound, Problem
+from shunter.model.object_meta import Meta, ObjectName
+from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft, Object
+from shunter.model.schedulings import SchedulingSpec, SchedulingState
+from shunter.model.testbeds import TestbedState
+from shunter.testbeds.strategies import impossible
+
+OBJECTS_MAX = 100_000  # of one kind
+EXTERNAL_BYTES_MAX = 2**20  # of what schedulers keep with one BatchJob
+CREATED, CONFIGURED, UNCHANGED = "created", "configured", "unchanged"
+_FAILED = (BatchJobState.FAILED, BatchJobState.FAILED_SUBMISSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What became of one draft."""
+
+    kind: str
+    name: ObjectName
+    action: str
+
+
+def on_apply(round: Round, drafts: list[Draft], user: str) -> list[Taken]:
+    """All of them or none."""
+    _refuse(round, drafts)
+    return [_take(round, draft, user) for draft in drafts]
+
+
+def on_delete(round: Round, kind: str, name: ObjectName, revision: int | None = None) -> None:
+    """Ask it to go. It goes in this round unless something still needs it; asking again changes nothing."""
+    object = find(round, kind, name)
+    if revision is not None:
+        _check_revision(kind, object, revision)
+    if isinstance(object, BatchJob) and (object.claim is not None or object.status.application):
+        claimant = object.claim.scheduling if object.claim is not None else object.status.active_scheduling
+        raise Conflict(
+            f"BatchJob {name} is used by scheduling {claimant}",
+            (Problem("metadata.name", f"is used by scheduling {claimant}", str(name), "delete that first"),),
+        )
+    if object.meta.is_deleting:
+        return
+    if kind == BATCH_JOB:
+        round.record(c.ObjectDropped(kind, object.meta.uid, round.now_ms, str(name)))
+    else:
+        _set(round, kind, replace(object.meta, deleting_ms=round.now_ms), object.spec)
+
+
+def on_write_external(round: Round, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> None:
+    """Replace these keys of what schedulers keep with a BatchJob; a key without entries goes."""
+    job = find(round, BATCH_JOB, name)
+    assert isinstance(job, BatchJob)
+    external = {key: value for key, value in {**job.spec.external, **data}.items() if value}
+    if len(msgspec.msgpack.encode(external)) > EXTERNAL_BYTES_MAX:
+        fault = f"would have more than {EXTERNAL_BYTES_MAX} bytes"
+        raise Invalid([Problem("externalScheduler", fault, sorted(data), "keep less with a BatchJob")])
+    if external != job.spec.external:
+        _set(round, BATCH_JOB, job.meta, replace(job.spec, external=external))
+
+
+def on_reset(round: Round, name: ObjectName) -> None:
+    """A failed BatchJob may be scheduled again."""
+    job = find(round, BATCH_JOB, name)
+    assert isinstance(job, BatchJob)
+    if job.status.state not in _FAILED:
+        raise Conflict(f"BatchJob {name} is in {job.status.state.word}: only a failed one can be reset")
+    if job.claim is not None:
+        raise Conflict(f"BatchJob {name} is claimed by scheduling {job.claim.scheduling}: delete that first")
+    status = BatchJobStatus(events=job.status.events, runs=job.status.runs, observed_generation=job.meta.generation)
+    move(round, BATCH_JOB, job, status)
+
+
+def move(round: Round, kind: str, object: Any, status: Any) -> None:
+    """Give it another status."""
+    body, ref = msgspec.Raw(msgspec.msgpack.encode(status)), str(object.meta.object_name)
+    round.record(c.ObjectMoved(kind, object.meta.uid, body, round.now_ms, status.state.word, ref))
+
+
+def find(round: Round, kind: str, name: ObjectName) -> Any:
+    object = round.state.objects.get(kind, name)
+    if object is None:
+        raise NotFound(f"there is no {kind} {name}")
+    return object
+
+
+# ---- one draft ----
+
+
+def _take(round: Round, draft: Draft, user: str) -> Taken:
+    before: Any = round.state.objects.get(draft.kind, draft.name)
+    if before is None:
+        name = draft.name
+        meta = Meta(
+            round.state.objects.next_uid, name.namespace, name.name, round.now_ms, user,
+            labels=draft.labels, annotations=draft.annotations,
+        )  # fmt: skip
+        _set(round, draft.kind, meta, draft.spec)
+        return Taken(draft.kind, draft.name, CREATED)
+    spec, meta = _merged(before, draft), before.meta
+    if spec == before.spec and (draft.labels, draft.annotations) == (meta.labels, meta.annotations):
+        return Taken(draft.kind, draft.name, UNCHANGED)
+    generation = meta.generation + (spec != before.spec)
+    meta = replace(meta, generation=generation, labels=draft.labels, annotations=draft.annotations)
+    _set(round, draft.kind, meta, spec)
+    return Taken(draft.kind, draft.name, CONFIGURED)
+
+
+def _merged(before: Object, draft: Draft) -> Any:
+    """A manifest of a BatchJob that says nothing of a scheduler's data leaves it."""
+    spec = draft.spec
+    if isinstance(before, BatchJob) and isinstance(spec, BatchJobSpec):
+        return replace(spec, external={**before.spec.external, **spec.external})
+    return spec
+
+
+def _set(round: Round, kind: str, meta: Meta, spec: Any) -> None:
+    round.record(c.ObjectSet(kind, meta, msgspec.Raw(msgspec.msgpack.encode(spec)), round.now_ms))
+
+
+# ---- refusals ----
+
+
+def _refuse(round: Round, drafts: list[Draft]) -> None:
+    """Raises before anything is recorded."""
+    book, problems = round.state.objects, []
+    seen: set[tuple[str, ObjectName]] = set()
+    for number, draft in enumerate(drafts):
+        path = f"items[{number}]." if len(drafts) > 1 else ""
+        if (draft.kind, draft.name) in seen:
+            problems.append(Problem(f"{path}metadata.name", "is given twice in this file", str(draft.name)))
+        seen.add((draft.kind, draft.name))
+        before: Any = book.get(draft.kind, draft.name)
+        if draft.revision is not None:
+            if before is None:
+                raise Conflict(f"{draft.kind} {draft.name} does not exist any more; its resourceVersion was given")
+            _check_revision(draft.kind, before, draft.revision)
+        if before is not None:
+            _refuse_change(draft, before)
+        if isinstance(draft.spec, SchedulingSpec):
+            problems += _impossible(round, draft.spec, drafts, path)
+    if problems:
+        raise Invalid(problems)
+    for kind in {draft.kind for draft in drafts}:
+        added = sum(draft.kind == kind and book.get(kind, draft.name) is None for draft in drafts)
+        if sum(1 for _ in book.all(kind)) + added > OBJECTS_MAX:
+            raise Busy(f"the cluster keeps at most {OBJECTS_MAX} objects of kind {kind}", 5.0)
+
+
+def _check_revision(kind: str, object: Any, revision: int) -> None:
+    if object.meta.revision != revision:
+        raise Conflict(
+            f"{kind} {object.meta.object_name} was changed meanwhile: resourceVersion {revision} was given, it is "
+            f"{object.meta.revision}",
+            (Problem("metadata.resourceVersion", "is not the present one", revision, "read it again, then change it"),),
+        )
+
+
+def _refuse_change(draft: Draft, before: Any) -> None:
+    if before.meta.is_deleting:
+        raise Conflict(f"{draft.kind} {draft.name} is being deleted; try again when it is gone")
+    if draft.kind == SCHEDULING:
+        if draft.spec.testbed != before.spec.testbed:  # type: ignore[union-attr]
+            raise Conflict(
+                f"scheduling {draft.name} aims at testbed {before.spec.testbed}",
+                (Problem("spec.testbed", "cannot be changed", None, "delete the scheduling and make another"),),
+            )
+        if draft.spec != before.spec and before.status.state in (SchedulingState.FAILED, SchedulingState.FINISHED):
+            raise Conflict(f"scheduling {draft.name} is in {before.status.state.word}; delete it and make another")
+    if isinstance(before, BatchJob) and isinstance(draft.spec, BatchJobSpec):
+        same = replace(draft.spec, external=before.spec.external) == before.spec
+        if not same and before.status.application:
+            raise Conflict(
+                f"BatchJob {draft.name} runs now, for scheduling {before.status.active_scheduling}: only its "
+                f"externalScheduler can be changed",
+            )
+
+
+def _impossible(round: Round, spec: SchedulingSpec, drafts: list[Draft], path: str) -> list[Problem]:
+    """What can never run is refused where the testbed is known; a testbed that comes later is looked at then."""
+    testbed = round.state.objects.testbeds.get(spec.testbed)
+    known = any(draft.kind == TESTBED and draft.name == spec.testbed for draft in drafts)
+    if testbed is None or known or testbed.status.state in (TestbedState.INITIAL, TestbedState.ERROR):
+        return []
+    return [Problem(f"{path}spec", fault) for fault in impossible(spec, testbed)]

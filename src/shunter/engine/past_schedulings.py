@@ -1,0 +1,42 @@
+"""What history keeps of a Scheduling when it is deleted: which jobs it ran, where, when and how they ended. Called by
+`engine.reconciling`."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shunter.engine.round import Round
+from shunter.model.batch_jobs import BatchJob, ScheduledEvent
+from shunter.model.past_schedulings import PastRun, PastScheduling
+from shunter.model.schedulings import Scheduling
+from shunter.ports.store import PastRecord
+
+CUT_OFF = "the scheduling was deleted before it had ended"
+
+
+def past_scheduling(round: Round, scheduling: Scheduling) -> PastRecord:
+    meta, spec = scheduling.meta, scheduling.spec
+    applications = {record.application for record in scheduling.status.jobs if record.application}
+    runs = [
+        _run(round, job, event)
+        for job in round.state.objects.batch_jobs.values()
+        for event in job.status.events
+        if event.job in applications
+    ]
+    past = PastScheduling(
+        meta.uid, meta.namespace, meta.name, spec.testbed, spec.mode or "queue", meta.user,
+        scheduling.status.state.word, tuple(scheduling.status.problems), meta.created_ms, round.now_ms,
+        tuple(sorted(runs, key=lambda run: (run.start_ms, run.slot_ids))),
+    )  # fmt: skip
+    body = msgspec.msgpack.encode(past)
+    return PastRecord(meta.uid, meta.namespace, meta.name, round.now_ms / 1000, body)
+
+
+def _run(round: Round, job: BatchJob, event: ScheduledEvent) -> PastRun:
+    is_cut_off = not event.stop_ms
+    reason = CUT_OFF if is_cut_off else "" if event.successful else "; ".join(job.status.problems)
+    nodes = tuple(place.node for place in job.status.places) if event.job == job.status.application else ()
+    return PastRun(
+        job.meta.object_name, event.slot_ids, nodes, event.start_ms, event.stop_ms or round.now_ms,
+        False if is_cut_off else event.successful, reason,
+    )  # fmt: skip

@@ -1,0 +1,134 @@
+"""The desk for Testbeds, BatchJobs and Schedulings. Implements `ports.objects.ObjectDesk`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from shunter.engine.books.objects import ObjectBook
+from shunter.engine.engine import Engine
+from shunter.engine.feed import Subscription
+from shunter.model.batch_jobs import BatchJob
+from shunter.model.errors import Gone, Invalid, NotFound, Problem
+from shunter.model.object_manifests import read_objects
+from shunter.model.object_meta import ObjectName
+from shunter.model.objects import BATCH_JOB, KINDS, Object, ObjectEvent
+from shunter.model.past_schedulings import PastScheduling, PastSchedulingPage
+from shunter.ports.callers import Caller
+from shunter.ports.objects import Applied, ObjectPage, ObjectQuery, PastQuery
+from shunter.ports.store import PastQuery as StoredPastQuery
+from shunter.ports.store import Store
+
+_past_decoder = msgspec.msgpack.Decoder(PastScheduling)
+
+
+class Objects:
+    def __init__(self, engine: Engine, store: Store) -> None:
+        self._engine, self._store = engine, store
+
+    async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
+        drafts = read_objects(documents, default_namespace=namespace)
+        taken = await self._engine.apply_objects(drafts, caller.user)
+        return [Applied(await self.object(caller, each.kind, each.name), each.action) for each in taken]
+
+    async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
+        await self._engine.committed()
+        found = self._book.get(kind, name)
+        if found is None:
+            raise NotFound(f"there is no {kind} {name}")
+        return found
+
+    async def objects(self, caller: Caller, query: ObjectQuery) -> ObjectPage:
+        await self._engine.committed()
+        kinds = (query.kind,) if query.kind is not None else KINDS
+        items = [each for kind in kinds for each in self._book.all(kind) if _matches(kind, each, query)]
+        return ObjectPage(tuple(sorted(items, key=lambda each: each.meta.object_name)), self._book.revision)
+
+    async def delete(self, caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Object:
+        before = await self.object(caller, kind, name)
+        await self._engine.delete_object(kind, name, revision)
+        return before
+
+    async def watch(self, caller: Caller, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
+        subscription = self._engine.feed.subscribe()  # before looking, so that nothing falls in between
+        try:
+            await self._engine.committed()
+            revision = self._book.revision if after is None else after
+            self._check_remembered(revision)
+        except BaseException:
+            self._engine.feed.unsubscribe(subscription)
+            raise
+        return self._follow(subscription, query, revision)
+
+    async def write_external(
+        self, caller: Caller, name: ObjectName, data: Mapping[str, list[dict[str, str]]]
+    ) -> BatchJob:
+        await self._engine.write_external(name, data)
+        return await self._batch_job(caller, name)
+
+    async def reset(self, caller: Caller, name: ObjectName) -> BatchJob:
+        await self._engine.reset_batch_job(name)
+        return await self._batch_job(caller, name)
+
+    async def past_schedulings(self, caller: Caller, query: PastQuery) -> PastSchedulingPage:
+        if query.after is not None and not query.after.isdigit():
+            raise Invalid([Problem("after", "is not a cursor", query.after, "take it from `next` of the page before")])
+        before_uid = None if query.after is None else int(query.after)
+        stored = StoredPastQuery(query.namespace, query.name, before_uid, query.limit)
+        records = await self._store.past_schedulings(stored)
+        items = [_past_decoder.decode(record.body) for record in records]
+        next = str(items[-1].uid) if len(items) == query.limit and items else None
+        return PastSchedulingPage(items, next, await self._store.count_past(stored))
+
+    async def past_scheduling(self, caller: Caller, uid: int) -> PastScheduling:
+        record = await self._store.past_scheduling(uid)
+        if record is None:
+            raise NotFound(f"history has no scheduling with the uid {uid}")
+        return _past_decoder.decode(record.body)
+
+    @property
+    def _book(self) -> ObjectBook:
+        return self._engine.state.objects
+
+    async def _batch_job(self, caller: Caller, name: ObjectName) -> BatchJob:
+        job = await self.object(caller, BATCH_JOB, name)
+        assert isinstance(job, BatchJob)
+        return job
+
+    def _check_remembered(self, revision: int) -> None:
+        book = self._book
+        oldest = book.recent[0].revision if book.recent else book.revision + 1
+        if revision + 1 < oldest or revision > book.revision:
+            raise Gone(f"changes after resourceVersion {revision} are not remembered; list, and watch from there")
+
+    async def _follow(
+        self, subscription: Subscription, query: ObjectQuery, revision: int
+    ) -> AsyncGenerator[ObjectEvent, None]:
+        """What is remembered, then what comes with each committed round. A manager that stops, or a reader that is too
+        slow, ends it."""
+        try:
+            while True:
+                await self._engine.committed()
+                for event in self._after(revision):
+                    revision = event.revision
+                    if _matches(event.kind, event.object, query):
+                        yield event
+                if await subscription.next() is None:
+                    return
+        finally:
+            self._engine.feed.unsubscribe(subscription)
+
+    def _after(self, revision: int) -> list[ObjectEvent]:
+        """Revisions have no gaps, so the newest are at the end."""
+        recent = self._book.recent
+        count = self._book.revision - revision
+        if count > len(recent):
+            raise Gone("the changes came faster than they were read; list, and watch from there")
+        return [recent[place] for place in range(len(recent) - count, len(recent))]
+
+
+def _matches(kind: str, object: Any, query: ObjectQuery) -> bool:
+    meta = object.meta
+    return query.kind in (None, kind) and query.namespace in (None, meta.namespace) and query.name in (None, meta.name)

@@ -1,0 +1,325 @@
+"""Testbeds, BatchJobs and Schedulings in the engine: slots as reservations, executors in them, and what outlives a
+crash."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from shunter.model.batch_jobs import BatchJobSpec, BatchJobState
+from shunter.model.errors import Conflict, Invalid
+from shunter.model.object_meta import ObjectName
+from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
+from shunter.model.schedulings import SchedulingSpec, SchedulingState
+from shunter.model.testbeds import SlotState, TestbedSpec, TestbedState
+
+from .stage import Stage, play, spec
+
+LABEL = "example.org/slots"
+BED = ObjectName("default", "bed")
+
+
+def bed(slots_per_node: int = 2, cpu: int = 500, name: ObjectName = BED) -> Draft:
+    return Draft(TESTBED, name, TestbedSpec(slots_per_node, LABEL, {"cpu": cpu, "memory": 2**20}))
+
+
+def command(name: str) -> Draft:
+    return Draft(BATCH_JOB, ObjectName("default", name), BatchJobSpec(command={"command": ["/bin/true"]}))
+
+
+def queue(name: str, *jobs: str, testbed: ObjectName = BED) -> Draft:
+    return Draft(
+        SCHEDULING,
+        ObjectName("default", name),
+        SchedulingSpec(testbed, queue=tuple(ObjectName("default", job) for job in jobs)),
+    )
+
+
+async def label(stage: Stage, *nodes: str) -> None:
+    for number, node in enumerate(nodes):
+        await stage.engine.label_node(node, {LABEL: str(number)})
+
+
+async def make(stage: Stage, *drafts: Draft) -> None:
+    await stage.engine.apply_objects(list(drafts), "tester")
+    await stage.settle()
+
+
+async def ready(stage: Stage, nodes: int = 2, slots_per_node: int = 2) -> list[int]:
+    ids = [await stage.join(f"n{number}", cpu=2) for number in range(nodes)]
+    await label(stage, *(f"n{number}" for number in range(nodes)))
+    await make(stage, bed(slots_per_node))
+    return ids
+
+
+def slots(stage: Stage, name: ObjectName = BED) -> list[tuple[str, int, str]]:
+    found = stage.engine.state.objects.testbeds[name].status.slots
+    return [(slot.place.node, slot.place.position, slot.state.word) for slot in found]
+
+
+def state_of(stage: Stage, name: str) -> BatchJobState:
+    return stage.engine.state.objects.batch_jobs[ObjectName("default", name)].status.state
+
+
+def scheduling(stage: Stage, name: str) -> SchedulingState:
+    return stage.engine.state.objects.schedulings[ObjectName("default", name)].status.state
+
+
+def test_a_testbed_reserves_slots_breadth_first_and_other_work_cannot_use_them() -> None:
+    """S0-07, S0-08."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage)
+        assert slots(stage) == [("n0", 0, "FREE"), ("n1", 0, "FREE"), ("n0", 1, "FREE"), ("n1", 1, "FREE")]
+        await stage.submit(spec("wide", 10))
+        assert sorted(node for node, _ in stage.orders()) == [1, 2]  # one of two cpu is left on each node
+        nodes = stage.engine.state.nodes.view
+        assert nodes.reserved[1:3, 0].tolist() == [2000, 2000]
+
+    play(scene)
+
+
+def test_a_scheduling_runs_its_jobs_in_slots_and_holds_them_until_it_is_deleted() -> None:
+    """S0-04, S0-16, S0-18."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage)
+        await make(stage, command("a"), command("b"))
+        await make(stage, queue("q", "a", "b", "b", "a"))
+        orders = stage.orders()
+        placed = sorted((order.job_name, node, order.entries) for node, order in orders)
+        assert placed == [("bj.a", 1, ["0"]), ("bj.a", 2, ["3"]), ("bj.b", 1, ["2"]), ("bj.b", 2, ["1"])]
+        assert {word for _, _, word in slots(stage)} == {"RESERVED"}
+        assert state_of(stage, "a") is BatchJobState.SCHEDULED
+        for node, order in orders:
+            await stage.started(node, order)
+        assert {word for _, _, word in slots(stage)} == {"OCCUPIED"}
+        assert state_of(stage, "a") is BatchJobState.RUNNING
+        for node, order in orders:
+            await stage.end(node, order)
+        assert {word for _, _, word in slots(stage)} == {"FREE"}
+        assert state_of(stage, "a") is state_of(stage, "b") is BatchJobState.COMPLETED
+        assert scheduling(stage, "q") is SchedulingState.COMPLETED
+        assert stage.engine.state.objects.testbeds[BED].status.claims == (ObjectName("default", "q"),)
+        await stage.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+        await stage.settle()
+        assert state_of(stage, "a") is state_of(stage, "b") is BatchJobState.READY
+        assert stage.engine.state.objects.testbeds[BED].status.claims == ()
+        assert not stage.engine.state.objects.schedulings
+
+    play(scene)
+
+
+def test_all_of_it_outlives_a_crash_of_the_manager() -> None:
+    """S0-01."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage)
+        await make(stage, command("a"), command("b"), queue("q", "a", "a", "b", "b"))
+        orders = stage.orders()
+        await stage.started(*orders[0])
+        before = dict(stage.engine.state.objects.batch_jobs)
+        stage.crash()
+        await stage.revive()
+        book = stage.engine.state.objects
+        assert book.batch_jobs == before
+        nodes = stage.engine.state.nodes.view
+        assert nodes.reserved[1:3, 0].tolist() == [1000, 1000]
+        again = stage.orders()  # the workers came back with nothing in hand
+        assert sorted((node, order.job_name, order.shown) for node, order in again) == sorted(
+            (node, order.job_name, order.shown) for node, order in orders
+        )
+        for node, order in again:
+            await stage.end(node, order)
+        assert scheduling(stage, "q") is SchedulingState.COMPLETED
+
+    play(scene)
+
+
+def test_jobs_wait_for_slots_in_order_and_start_as_they_come_free() -> None:
+    """S1-10: ten executors on eight slots."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=4)
+        await make(stage, *(command(name) for name in ("j1", "j2", "j3", "j4")))
+        await make(stage, queue("q", "j1", "j1", "j2", "j2", "j3", "j3", "j3", "j4", "j4", "j4"))
+        orders = stage.orders()
+        assert sorted({order.job_name for _, order in orders}) == ["bj.j1", "bj.j2", "bj.j3"]
+        for node, order in orders:
+            await stage.started(node, order)
+        assert slots(stage)[7] == ("n3", 1, "FREE")
+        second = [(node, order) for node, order in orders if order.job_name == "bj.j2"]
+        await stage.end(*second[0])
+        assert stage.orders() == []
+        await stage.end(*second[1])
+        assert sorted(order.entries[0] for _, order in stage.orders()) == ["2", "3", "7"]
+
+    play(scene)
+
+
+def test_a_deleted_scheduling_stops_its_jobs_and_gives_the_slots_back_when_they_are_gone() -> None:
+    """S1-06, S1-17: the second Scheduling says for whom it waits, holds nothing, and starts then."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=1)
+        await make(stage, command("a"), command("b"), queue("q", "a", "a"), queue("later", "b"))
+        book = stage.engine.state.objects
+        waiting = book.schedulings[ObjectName("default", "later")].status
+        assert waiting.state is SchedulingState.ACQUIRE
+        assert "default/q" in waiting.waits_for
+        assert book.batch_jobs[ObjectName("default", "b")].claim is None
+        orders = stage.orders()
+        for node, order in orders:
+            await stage.started(node, order)
+        await stage.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+        await stage.settle()
+        assert state_of(stage, "a") is BatchJobState.PENDING_DELETION
+        assert [word for *_, word in slots(stage)] == ["OCCUPIED", "OCCUPIED"]
+        assert stage.orders() == []
+        await stage.end(*orders[0], exit_code=143, how="stopped")
+        assert state_of(stage, "a") is BatchJobState.PENDING_DELETION
+        assert [order.job_name for _, order in stage.orders()] == ["bj.b"]  # there is one free slot
+        await stage.end(*orders[1], exit_code=143, how="stopped")
+        assert state_of(stage, "a") is BatchJobState.READY
+
+    play(scene)
+
+
+def test_a_failed_executor_ends_the_others_and_fails_job_and_scheduling_until_reset() -> None:
+    """S1-27."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=1)
+        await make(stage, command("a"), queue("q", "a", "a"))
+        orders = stage.orders()
+        for node, order in orders:
+            await stage.started(node, order)
+        await stage.end(*orders[0], exit_code=3)
+        assert [range.last for range in stage.stops()] == [0]
+        await stage.end(*orders[1], exit_code=143, how="stopped")
+        assert state_of(stage, "a") is BatchJobState.FAILED_SUBMISSION
+        job = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")]
+        assert job.status.problems == ["1 of 2 tasks failed; the first, task 0: exit code 3"]
+        assert scheduling(stage, "q") is SchedulingState.FAILED
+        with pytest.raises(Conflict, match="delete that first"):
+            await stage.engine.reset_batch_job(ObjectName("default", "a"))
+        await stage.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+        await stage.settle()
+        assert state_of(stage, "a") is BatchJobState.READY
+        [event] = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")].status.events
+        assert (event.successful, event.slot_ids) == (False, (0, 1))
+
+    play(scene)
+
+
+def test_a_testbed_that_does_not_fit_says_where_and_comes_when_there_is_room() -> None:
+    """S0-10."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.join("n0", cpu=2)
+        await stage.join("n1", cpu=2)
+        await label(stage, "n0", "n1")
+        await stage.submit(spec("hog", 1, needs={"cpu": 2000}))
+        [(node, order)] = stage.orders()
+        await make(stage, bed())
+        status = stage.engine.state.objects.testbeds[BED].status
+        assert status.state is TestbedState.ERROR
+        assert list(status.node_problems) == [f"n{node - 1}"]
+        await stage.end(node, order)
+        assert stage.engine.state.objects.testbeds[BED].status.state is TestbedState.SUCCESS
+        assert len(slots(stage)) == 4
+
+    play(scene)
+
+
+def test_a_testbed_changes_under_running_executors_only_when_they_end() -> None:
+    """S1-34."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=1)
+        await make(stage, command("a"), queue("q", "a"))
+        [(node, order)] = stage.orders()
+        await stage.started(node, order)
+        await make(stage, bed(slots_per_node=1, cpu=300))
+        found = stage.engine.state.objects.testbeds[BED].status.slots
+        assert [(slot.state, slot.size["cpu"], slot.is_leaving) for slot in found] == [(SlotState.OCCUPIED, 500, True)]
+        await stage.end(node, order)
+        found = stage.engine.state.objects.testbeds[BED].status.slots
+        assert [(slot.state, slot.size["cpu"], slot.is_leaving) for slot in found] == [(SlotState.FREE, 300, False)]
+        assert int(stage.engine.state.nodes.view.reserved[1, 0]) == 300
+        await stage.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+        await stage.engine.delete_object(TESTBED, BED)
+        await stage.settle()
+        assert not stage.engine.state.objects.testbeds
+        assert int(stage.engine.state.nodes.view.reserved[1, 0]) == 0
+
+    play(scene)
+
+
+def test_a_lost_executor_runs_again_in_its_slot() -> None:
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=2, slots_per_node=1)
+        await make(stage, command("a"), queue("q", "a", "a"))
+        orders = stage.orders()
+        for node, order in orders:
+            await stage.started(node, order)
+        await stage.lose(*orders[1])
+        [(node, again)] = stage.orders()
+        assert (node, again.entries, again.attempt) == (orders[1][0], orders[1][1].entries, 2)
+        assert [word for *_, word in slots(stage)] == ["OCCUPIED", "RESERVED"]
+
+    play(scene)
+
+
+def test_what_was_changed_meanwhile_is_not_overwritten() -> None:
+    """S0-03."""
+
+    async def scene(stage: Stage) -> None:
+        await make(stage, command("a"))
+        revision = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")].meta.revision
+        await stage.engine.write_external(ObjectName("default", "a"), {"profiler": [{"b": "24 (16)"}]})
+        stale = replace(command("a"), revision=revision, labels={"x": "y"})
+        with pytest.raises(Conflict, match="changed meanwhile"):
+            await stage.engine.apply_objects([stale], "tester")
+        await stage.engine.write_external(ObjectName("default", "a"), {"other": [{"b": "1"}]})
+        kept = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")].spec.external
+        assert kept == {"profiler": [{"b": "24 (16)"}], "other": [{"b": "1"}]}
+
+    play(scene)
+
+
+def test_what_can_never_run_is_refused_at_once() -> None:
+    """S1-13."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=1)
+        await make(stage, command("a"))
+        with pytest.raises(Invalid, match="slots"):
+            await stage.engine.apply_objects([queue("q", "a", "a", "a")], "tester")
+        assert not stage.engine.state.objects.schedulings
+
+    play(scene)
+
+
+def test_everything_that_happens_to_objects_is_an_event() -> None:
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=1)
+        await make(stage, command("a"), queue("q", "a"))
+        [(node, order)] = stage.orders()
+        await stage.end(node, order)
+        for kind, name in ((SCHEDULING, "q"), (BATCH_JOB, "a"), (TESTBED, "bed")):
+            await stage.engine.delete_object(kind, ObjectName("default", name))
+        await stage.settle()
+        seen = {event.type for event in await stage.events()}
+        assert seen >= {
+            "testbed.set", "testbed.moved", "testbed.deleted", "batchjob.set", "batchjob.claimed",
+            "batchjob.released", "batchjob.moved", "batchjob.deleted", "scheduling.set", "scheduling.moved",
+            "scheduling.deleted",
+        }  # fmt: skip
+        states = [event.state for event in await stage.events() if event.type == "batchjob.moved"]
+        assert states == [
+            "ReadyState", "InQueueState", "SubmittedState", "ScheduledState", "CompletedState", "PendingDeletion",
+            "ReadyState",
+        ]  # fmt: skip
+
+    play(scene)
