@@ -193,7 +193,8 @@ class ObjectBook:
                     amounts[resource] = amounts.get(resource, 0) + sign * amount
         for node, amounts in sizes.items():
             if any(amounts.values()):
-                self._nodes.reserve(self._nodes.by_name[node].id, self._nodes.vector(amounts))
+                vector = self._nodes.vector(amounts)
+                self._nodes.reserve(self._nodes.by_name[node].id, tuple(enumerate(vector.tolist())), 1)
 
     def _settle_batch_job(self, name: ObjectName, before: BatchJob | None, after: BatchJob | None) -> None:
         old, new = before.status if before else None, after.status if after else None
