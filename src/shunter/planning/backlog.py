@@ -37,8 +37,8 @@ class Backlog:
         self.seats = Seats(order, ledger, ())
         self.hope = NO_ROWS  # rows that improved since the last whole pass
 
-    def take_in(self, queued: Sequence[Queued], licences: Iterable[str]) -> None:
-        """Bring the seats up to date with the view."""
+    def take_in(self, queued: Sequence[Queued], licences: Iterable[str]) -> int:
+        """Bring the seats up to date with the view. Returns how many were new or had changed."""
         seats = self.seats
         is_stale = self._ledger.starts != self._starts or tuple(licences) != seats.licences
         if is_stale or len(seats.names) + len(seats.examples) > NAMES_MAX:
@@ -58,7 +58,7 @@ class Backlog:
                 self._update(class_id, None)
         self._source, self._tick = waiting, waiting.tick if waiting is not None else -1
         self._doubted.clear()
-        self.seats.write()
+        return self.seats.write()
 
     def wake(self, improved: IntArray) -> None:
         """Let those hope again for whom one of the improved rows may be large enough.

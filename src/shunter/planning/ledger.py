@@ -18,7 +18,7 @@ NONE_SIZE = float(AMOUNT_MAX)  # a node without a resource is reckoned as a huge
 COLUMNS = ("free", "size", "reserved", "kept", "busy", "tasks", "eligible", "owner", "kind", "stamp", "_doubted")
 
 Keep = Callable[[FloatArray], FloatArray]
-Rows = slice | IntArray  # a slice where all rows are meant, because it needs no copies
+Rows = slice | IntArray  # a slice where all rows are meant, or one, because it needs no copies
 
 
 class Ledger:
@@ -63,11 +63,12 @@ class Ledger:
 
     def place(self, task_class: TaskClass, rows: IntArray, counts: IntArray) -> None:
         """Take what `counts[i]` tasks need out of row `rows[i]`; no row is named twice."""
+        touched: Rows = slice(rows.item(), rows.item() + 1) if len(rows) == 1 else rows
         for resource, need in task_class.needs.items():
-            self.free[self.column[resource]][rows] -= counts * need
-        self._settle(rows)
-        self.tasks[rows] += counts
-        self._doubted[rows] = True
+            self.free[self.column[resource]][touched] -= counts * need
+        self._settle(touched)
+        self.tasks[touched] += counts
+        self._doubted[touched] = True
 
     def own(self, rows: IntArray, job: int) -> None:
         """The job has these rows for itself from now on; 0 gives them back."""
@@ -235,7 +236,7 @@ class Ledger:
         found: IntArray = rows[improved]
         return found
 
-    def _settle(self, rows: IntArray) -> None:
+    def _settle(self, rows: Rows) -> None:
         """Derive what depends on the free amounts of these rows, and let everybody know."""
         size = self.size[:, rows]
         share = (size - self.free[:, rows]) / size

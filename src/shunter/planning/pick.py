@@ -118,8 +118,8 @@ _PICKS = {Shape.RISING: pick_rising, Shape.FALLING: pick_falling, Shape.ANY: pic
 
 def _pick_one(prices: FloatArray) -> Picked:
     row = prices.argmin()
-    found = 1 if prices[row] < math.inf else 0
-    return Picked(np.full(found, row), np.ones(found, dtype=np.int64))
+    found = [1] if prices[row] < math.inf else []
+    return Picked(np.array([row] * len(found), dtype=np.int64), np.array(found, dtype=np.int64))
 
 
 def _cheapest_rows(prices: FloatArray, count: int) -> IntArray:

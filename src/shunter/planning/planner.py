@@ -42,6 +42,8 @@ MISS_WORK = 1_000  # what a turn costs for which nothing needs to be looked at
 TASK_WORK = 8  # a task more in a fill
 COUPLED_WORK = 20  # how much more a class costs that rules couple
 FILL_TASKS_MIN = 1_000  # what one fill may always place
+CLASS_WORK = 500  # to take in a class that is new or changed
+FIRST_SHARE = 4  # one part in so many of the work is left for placing, however many classes are taken in
 MISSES_MAX = 8  # turns in vain, after which those are sorted out for whom nothing is left; doubles every time
 
 
@@ -132,9 +134,10 @@ class Planner:
         """Place the most urgent classes first, `budget` tasks at most; a gang larger than that goes by itself."""
         backlog, decision = self._backlog, Decision(based_on=view.version)
         improved = self._ledger.sync(view.nodes)
-        backlog.take_in(view.queued, view.licences)
+        taken_in = backlog.take_in(view.queued, view.licences)
         backlog.wake(improved)
-        sitting = self._open(view, now, budget)
+        work = max(self._work_max - taken_in * CLASS_WORK, self._work_max // FIRST_SHARE, 1)
+        sitting = self._open(view, now, Budget(budget, work))
         self._serve_winners(sitting)
         lineup = Lineup(backlog, sitting.gates, sitting.shares)
         misses, patience = 0, MISSES_MAX
@@ -164,12 +167,12 @@ class Planner:
         decision.left = backlog.left()
         return decision
 
-    def _open(self, view: ClusterView, now: float, budget: int) -> Sitting:
+    def _open(self, view: ClusterView, now: float, budget: Budget) -> Sitting:
         ledger, stages = self._ledger, self._stages
         patience = stages.patience.asked_for(view)
         site = Site(ledger, Couplings(view, ledger), stages.score, stages.filters, self._prices.prices)
         return Sitting(
-            left=Budget(budget, self._work_max),
+            left=budget,
             gates=Gates(self._backlog.seats, view.queues, view.licences),
             shares=Shares(view.usage, ledger.totals()),
             companions=Companions(view, int(now * 1000), self._backlog, site, patience, self._recall),
@@ -187,7 +190,7 @@ class Planner:
     def _place(self, seat: Seat, count: int, sitting: Sitting) -> int:
         """Place up to `count` tasks; whoever gets fewer has no room left anywhere. Returns how many found a node."""
         picked = self._fill(seat, count, sitting)
-        placed = int(picked.counts.sum())
+        placed = len(picked.rows) if count == 1 else int(picked.counts.sum())
         if placed:
             self._record(seat, picked, placed, sitting)
         if placed < count:

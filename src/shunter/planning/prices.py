@@ -18,7 +18,7 @@ MET_MAX = 100_000  # classes remembered as seen once
 class PriceList:
     """Prices of one class by row, true as of the ledger's clock at `seen`."""
 
-    def __init__(self, task_class: TaskClass | None = None, avoid: frozenset[int] = frozenset()) -> None:
+    def __init__(self, task_class: TaskClass, avoid: frozenset[int]) -> None:
         self.task_class = task_class
         self.avoid = avoid
         self.values: FloatArray = np.empty(0)
@@ -26,7 +26,7 @@ class PriceList:
 
 
 class PriceBook:
-    """The price lists of classes that come again; one that comes for the first time is priced on a scratch list.
+    """The price lists of classes that come again; of one that comes for the first time nothing is kept.
 
     Most rounds see the classes of the round before and few changed nodes, so only those nodes are priced anew. Of ten
     thousand classes with one task each, none comes again: keeping their lists would cost more than it could save.
@@ -37,11 +37,12 @@ class PriceBook:
         self._score = score
         self._lists: OrderedDict[int, PriceList] = OrderedDict()
         self._met: set[int] = set()
-        self._scratch = PriceList()
 
     def prices(self, queued: Queued, ledger: Ledger) -> FloatArray:
         """The price of the next task on each row: infinite where it cannot go."""
         prices = self._list_of(queued, ledger.count)
+        if prices is None:
+            return self.prices_of(queued, ledger, slice(0, ledger.count))
         if len(prices.values) < ledger.count:
             prices.values = np.full(len(ledger.stamp), np.inf)
             prices.seen = -1
@@ -57,22 +58,18 @@ class PriceBook:
         accepted = feasible(queued.task_class, ledger, rows, filters)
         return np.where(accepted, self._score.cost(queued.task_class, ledger, rows, 0), np.inf)
 
-    def _list_of(self, queued: Queued, rows: int) -> PriceList:
+    def _list_of(self, queued: Queued, rows: int) -> PriceList | None:
         task_class = queued.task_class
         known = self._lists.get(task_class.id)
         if known is not None and known.task_class is task_class and known.avoid == queued.avoid:
             self._lists.move_to_end(task_class.id)
             return known
         if task_class.id not in self._met or self._score.settle is not None:
-            return self._fresh_scratch(task_class)
+            if len(self._met) >= MET_MAX:
+                self._met.clear()
+            self._met.add(task_class.id)
+            return None
         known = self._lists[task_class.id] = PriceList(task_class, queued.avoid)
         while len(self._lists) > max(1, REMEMBERED_CELLS_MAX // rows):
             self._lists.popitem(last=False)
         return known
-
-    def _fresh_scratch(self, task_class: TaskClass) -> PriceList:
-        if len(self._met) >= MET_MAX:
-            self._met.clear()
-        self._met.add(task_class.id)
-        self._scratch.seen = -1
-        return self._scratch

@@ -87,8 +87,8 @@ class Seats:
         """Its queued tasks are not what they were."""
         self._touched[seat.number] = seat
 
-    def write(self) -> None:
-        """Put what changed into the columns, all at once."""
+    def write(self) -> int:
+        """Put what changed into the columns, all at once. Returns how many seats that were."""
         if self._fresh:
             rows, seats = list(self._fresh), list(self._fresh.values())
             self.needs[rows] = [seat.needs for seat in seats]
@@ -105,7 +105,8 @@ class Seats:
             self.counts[rows] = [queued.count for queued in waiting]
             self.since[rows] = [queued.since for queued in waiting]
             self.urgency[rows], self.deadline[rows] = zip(*map(self._order, waiting), strict=True)
-            self._touched = {}
+        touched, self._touched = len(self._touched), {}
+        return touched
 
     def seat(self, number: int) -> Seat:
         seat = self.by_number[number]

@@ -197,6 +197,18 @@ def test_the_work_of_one_decision_is_bounded_whatever_waits() -> None:
     assert len(decision.left) > 400
 
 
+def test_taking_in_many_classes_is_part_of_the_work_of_a_decision() -> None:
+    watched = Watched(work_max=200_000)
+    for _ in range(50):
+        watched.cluster.add({"cpu": 64_000})
+    for id in range(500):
+        watched.waiting.put(Queued(task_class(id, cpu=1000 + id), 2, since=id))
+    watched.apply(watched.decide())
+    first = len(watched.looks)
+    watched.apply(watched.decide())
+    assert 0 < first <= len(watched.looks) // 2, "the second decision has no others to take in"
+
+
 def test_what_changed_is_told_since_any_tick_and_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shunter.planning.waiting.GONE_MAX", 3)
     waiting, entries = Waiting(), [Queued(task_class(id, cpu=1), 1, since=id) for id in range(8)]
