@@ -1,4 +1,4 @@
-"""Writes docs/lifecycles.md from the tables in `shunter.model.lifecycles`. Called by `make docs`; a test compares."""
+"""Writes docs/lifecycles.md from the tables in `shunter.model`. Called by `make docs`; a test compares."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from shunter.model.lifecycles import MACHINES, Machine
+from shunter.model.object_lifecycles import OBJECT_MACHINES
 
 LIFECYCLES = Path(__file__).parent.parent / "docs" / "lifecycles.md"
 
 INTRODUCTION = """\
 # Lifecycles
 
-Made by `make docs` from `src/shunter/model/lifecycles.py`; a test fails when the two differ. A table is the only way to
-move: an event that a state does not name here is refused, and raises, because it would be our own mistake. States are
-spelt alike in the code, the store, REST and the command line.
+Made by `make docs` from `src/shunter/model/lifecycles.py` and `object_lifecycles.py`; a test fails when they differ. A
+table is the only way to move: an event that a state does not name here is refused, and raises, because it would be our
+own mistake. States are spelt alike in the code, the store, REST and the command line.
 """
 
 ABOUT = {
@@ -24,6 +25,15 @@ ABOUT = {
     "as what was asked of it: `stopped` after a cancel, `requeued` after a preemption.",
     "attempt": "One numbered try of a task. A short attempt may end before its start is reported.",
     "node": "A machine as the planner sees it. Only ready ones get new tasks. A node has no end: it may always return.",
+    "slot": "One slot of a testbed ([testbeds](testbeds.md)). Whoever skips a state passes through it all the same: an "
+    "executor that was already running when it was first seen has its slot reserved, and then occupied.",
+    "testbed": "A testbed's state says what its slots and nodes are now, so it goes from each to any other: occupied "
+    "if an executor runs, else reserved, else idle; broken where it does not fit or a node of it takes no work.",
+    "batch job": "A claim by a Scheduling enqueues it; its request submits it; a release takes it back. What fails "
+    "after its submission is ready again once it is released and nothing of it is left; what could not even be "
+    "submitted waits for a reset. An application that vanishes without anyone asking for it starts anew.",
+    "scheduling": "It claims its testbed and all its jobs at once, submits those whose slots are free, and confirms "
+    "that they have started before it submits the next. It holds its claims until it is deleted.",
 }
 
 
@@ -32,7 +42,7 @@ def main() -> None:
 
 
 def lifecycles_page() -> str:
-    return "\n".join([INTRODUCTION, *(section(machine) for machine in MACHINES)])
+    return "\n".join([INTRODUCTION, *(section(machine) for machine in (*MACHINES, *OBJECT_MACHINES))])
 
 
 def section(machine: Machine[Any, Any]) -> str:

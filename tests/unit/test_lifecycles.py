@@ -11,6 +11,10 @@ import pytest
 
 from shunter.model.errors import InvalidMove
 from shunter.model.lifecycles import ATTEMPT, JOB, MACHINES, NODE, TASK, Machine, State
+from shunter.model.object_lifecycles import BATCH_JOB, OBJECT_MACHINES, SCHEDULING, SLOT, TESTBED
+from tests.unit import object_tables
+
+ALL_MACHINES = (*MACHINES, *OBJECT_MACHINES)
 
 EXPECTED: dict[str, dict[str, dict[str, str]]] = {
     "job": {
@@ -86,14 +90,16 @@ EXPECTED: dict[str, dict[str, dict[str, str]]] = {
         "draining": {"emptied": "drained", "timed_out": "down", "left": "down", "drain_ended": "ready"},
         "drained": {"drain_ended": "ready", "timed_out": "down", "left": "down"},
     },
+    **object_tables.EXPECTED,
 }
 ENDS = {
     "job": {"succeeded", "failed", "cancelled"},
     "task": {"succeeded", "failed", "cancelled"},
     "attempt": {"succeeded", "failed", "stopped", "lost", "returned"},
     "node": set(),
+    **object_tables.ENDS,
 }
-INITIAL = {"job": "pending", "task": "waiting", "attempt": "ordered", "node": "ready"}
+INITIAL = {"job": "pending", "task": "waiting", "attempt": "ordered", "node": "ready", **object_tables.INITIAL}
 
 
 def states_of(machine: Machine[Any, Any]) -> list[State]:
@@ -108,11 +114,11 @@ def events_of(machine: Machine[Any, Any]) -> list[State]:
 
 PAIRS = [
     pytest.param(machine, state, event, id=f"{machine.name}-{state.word}-{event.word}")
-    for machine in MACHINES
+    for machine in ALL_MACHINES
     for state in states_of(machine)
     for event in events_of(machine)
 ]
-each_machine = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.name)
+each_machine = pytest.mark.parametrize("machine", ALL_MACHINES, ids=lambda machine: machine.name)
 
 
 @pytest.mark.parametrize(("machine", "state", "event"), PAIRS)
@@ -128,9 +134,10 @@ def test_an_event_moves_a_state_exactly_as_expected_or_is_refused(
         assert machine.move(state, event).word == expected
 
 
-def test_the_four_machines_are_all_there_is() -> None:
+def test_the_eight_machines_are_all_there_is() -> None:
     assert MACHINES == (JOB, TASK, ATTEMPT, NODE)
-    assert {machine.name for machine in MACHINES} == set(EXPECTED)
+    assert OBJECT_MACHINES == (SLOT, TESTBED, BATCH_JOB, SCHEDULING)
+    assert {machine.name for machine in ALL_MACHINES} == set(EXPECTED)
 
 
 @each_machine

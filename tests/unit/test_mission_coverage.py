@@ -13,7 +13,12 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "mission-coverage.md"
 ROW = re.compile(r"^\| ([A-Z]\d?-\d\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 NUMBER = re.compile(r"\b(?:S0|S1|C|R|D|U)-\d\d\b")
-FOLDERS = ("tests/e2e", "tests/unit/engine", "tests/unit/gateway")  # whose tests name the lines that they show
+FOLDERS = (
+    "tests/e2e",
+    "tests/unit/engine",
+    "tests/unit/gateway",
+    "tests/unit/testbeds",
+)  # whose tests name the lines that they show
 
 
 def rows() -> dict[str, list[str]]:

@@ -83,6 +83,7 @@ class BatchJobStatus(msgspec.Struct, frozen=True, array_like=True):
     problems: list[str] = []
     observed_generation: int = 0
     runs: int = 0  # all that ever started
+    since_ms: int = 0  # in this state
 
     @property
     def replication(self) -> int:

@@ -61,7 +61,7 @@ class SchedulingSpec(msgspec.Struct, frozen=True, array_like=True):
     @property
     def distinct_jobs(self) -> tuple[ObjectName, ...]:
         """Each once, in the order in which they are first named: the order of `SchedulingStatus.jobs`."""
-        return tuple(each.job for each in self.slots) if self.is_slot_based else tuple(dict.fromkeys(self.queue))
+        return tuple(dict.fromkeys([each.job for each in self.slots] if self.is_slot_based else self.queue))
 
 
 class JobRecord(msgspec.Struct, frozen=True, array_like=True):

@@ -37,11 +37,10 @@ def reconcile_batch_job(view: BatchJobView) -> BatchJobOutcome:
     return course.outcome()
 
 
-def reset(job: BatchJob) -> BatchJobStatus:
+def reset(job: BatchJob, now_ms: int) -> BatchJobStatus:
     """Of a job in FailedState that nobody claims: ready again. Raises InvalidMove in other states."""
-    return msgspec.structs.replace(
-        _released(job.status), state=BATCH_JOB.move(job.status.state, BatchJobEvent.RESET), active_scheduling=None
-    )
+    state = BATCH_JOB.move(job.status.state, BatchJobEvent.RESET)
+    return msgspec.structs.replace(_released(job.status), state=state, active_scheduling=None, since_ms=now_ms)
 
 
 class _Course:
@@ -79,7 +78,8 @@ class _Course:
         return state is BatchJobState.FAILED and self.disclaim()
 
     def move(self, event: BatchJobEvent, status: BatchJobStatus) -> bool:
-        self.status = msgspec.structs.replace(status, state=BATCH_JOB.move(self.status.state, event))
+        state = BATCH_JOB.move(self.status.state, event)
+        self.status = msgspec.structs.replace(status, state=state, since_ms=self.view.now_ms)
         self.statuses.append(self.status)
         return True
 

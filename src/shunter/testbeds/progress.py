@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from shunter.model.batch_jobs import BatchJob, BatchJobState
 from shunter.model.object_meta import ObjectName
 from shunter.model.schedulings import JobProgress, JobRecord
+from shunter.model.testbeds import SlotPlace
 
 _OF_SUBMITTED = {
     BatchJobState.SCHEDULED: JobProgress.SCHEDULED,
@@ -27,6 +30,13 @@ def further(record: JobRecord, seen: JobRecord) -> JobRecord:
     """The most advanced of the two, unless the job was lost: then it begins anew."""
     is_lost = seen.progress < JobProgress.SUBMITTED
     return seen if is_lost or seen.progress > record.progress else record
+
+
+def has_started(job: BatchJob, taken: Set[SlotPlace]) -> bool:
+    """That each of its executors runs, or has the slot that it was sent to."""
+    if job.status.state is BatchJobState.SCHEDULED:
+        return taken >= set(job.status.places)
+    return job.status.state in (BatchJobState.RUNNING, BatchJobState.COMPLETED)
 
 
 def failure(job: BatchJob) -> str:

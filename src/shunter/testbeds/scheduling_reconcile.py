@@ -6,6 +6,8 @@ cannot do now it says in `waits_for`; deleted, it gives back all it holds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Set
+
 import msgspec
 
 from shunter.model.batch_jobs import BatchJob, BatchJobState, CreationRequest
@@ -13,7 +15,7 @@ from shunter.model.object_lifecycles import SCHEDULING, SchedulingEvent
 from shunter.model.object_meta import ObjectName
 from shunter.model.resources import format_duration
 from shunter.model.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
-from shunter.model.testbeds import SlotPlace, SlotState
+from shunter.model.testbeds import SlotState
 from shunter.testbeds.claims import (
     FAILED_STATES,
     holds_job,
@@ -22,13 +24,13 @@ from shunter.testbeds.claims import (
     obstacle_at_testbed,
     shares_slots_with,
 )
-from shunter.testbeds.progress import failure, further, record_of
+from shunter.testbeds.progress import failure, further, has_started, record_of
 from shunter.testbeds.slots import free_slot_ids
 from shunter.testbeds.strategies import distinct_jobs, impossible, needs, select
 from shunter.testbeds.view import SchedulingOutcome, SchedulingView
 
 _OVER = (BatchJobState.COMPLETED, *FAILED_STATES)
-_STARTED = (BatchJobState.RUNNING, BatchJobState.COMPLETED)
+_UNSUBMITTED = (JobProgress.ACQUIRING, JobProgress.IN_QUEUE)
 _ACTIVE = (JobProgress.SUBMITTED, JobProgress.SCHEDULED)
 
 
@@ -84,6 +86,7 @@ class _Course:
         """It was deleted: release everything, at once."""
         self.releases = [job.meta.object_name for job in self.view.claimed()]
         self.releases_testbed = holds_testbed(self.view.testbed, self.me)
+        self.problems = self.status.problems
         if self.status.state is not SchedulingState.FINISHED:
             self.move(SchedulingEvent.RELEASED)
         return self.outcome()
@@ -186,8 +189,8 @@ class _Course:
         return self.view.scheduling.status.observed_generation != self.view.scheduling.meta.generation
 
     def acquire(self) -> bool:
-        """Claim all that it lacks, or nothing; go on when all of it is queued."""
-        wanted = [self.jobs[index] for index in self.indexes(JobProgress.ACQUIRING)]
+        """Claim all that it lacks, or hold nothing but what is under way; go on when all of it is queued."""
+        wanted = {self.jobs[index]: index for index in self.indexes(*_UNSUBMITTED)}
         lacking = [name for name in wanted if not holds_job(self.view.job(name), self.me)]
         is_held = holds_testbed(self.view.testbed, self.me)
         problems = [*impossible(self.spec, self.view.testbed, self.submitted()), *self.failures(wanted)]
@@ -196,17 +199,27 @@ class _Course:
         found = [obstacle_at_testbed(self.view), *(obstacle_at_job(self.view, name) for name in lacking)]
         obstacles = [obstacle for obstacle in found if obstacle is not None]
         if obstacles:
-            self.give_back(wanted, lacking)
+            self.give_back(wanted, set(lacking))
             return self.wait(obstacles[0].waits_for, *(obstacle.problem for obstacle in obstacles))
         self.claims, self.claims_testbed = lacking, not is_held
-        unqueued = [name for name in wanted if not self.is_queued(name)]
+        unqueued = next((name for name in wanted if not self.is_queued(name)), None)
         if lacking or not is_held or unqueued:
-            return self.wait(f"batch job {unqueued[0]} to be queued" if unqueued else "")
-        for index in self.indexes(JobProgress.ACQUIRING):
+            return self.wait(f"batch job {unqueued} to be queued" if unqueued else "")
+        for index in wanted.values():
             self.records[index] = JobRecord(JobProgress.IN_QUEUE)
         return self.move(SchedulingEvent.ACQUIRED)
 
-    def failures(self, wanted: list[ObjectName]) -> list[str]:
+    def give_back(self, wanted: Mapping[ObjectName, int], lacking: Set[ObjectName]) -> None:
+        for name, index in wanted.items():
+            self.records[index] = JobRecord()
+            if name not in lacking:
+                self.releases.append(name)
+        is_held = holds_testbed(self.view.testbed, self.me)
+        self.releases_testbed = is_held and len(wanted) == len(self.jobs) and not self.leaving
+        if is_held and self.is_changed():
+            self.generation = self.view.scheduling.status.observed_generation  # not accepted yet
+
+    def failures(self, wanted: Iterable[ObjectName]) -> list[str]:
         """Of jobs that nobody has and that wait for a reset, or that failed as its own."""
         found = [job for name in wanted if (job := self.view.job(name)) is not None]
         return [
@@ -215,15 +228,6 @@ class _Course:
             if (job.claim is None and job.status.state is BatchJobState.FAILED)
             or (holds_job(job, self.me) and job.status.state in FAILED_STATES)
         ]
-
-    def give_back(self, wanted: list[ObjectName], lacking: list[ObjectName]) -> None:
-        """Hold nothing while it waits, but for what is already under way."""
-        without = set(lacking)
-        self.releases += [name for name in wanted if name not in without]
-        is_held = holds_testbed(self.view.testbed, self.me)
-        self.releases_testbed = is_held and len(wanted) == len(self.jobs) and not self.leaving
-        if is_held and self.is_changed():
-            self.generation = self.view.scheduling.status.observed_generation  # not accepted yet
 
     def is_queued(self, name: ObjectName) -> bool:
         job = self.view.job(name)
@@ -234,7 +238,9 @@ class _Course:
 
     def confirm(self) -> bool:
         """Go on when every executor that was asked for is in its slot."""
-        waiting = next((job for job in self.active_jobs() if not self.is_confirmed(job)), None)
+        slots = self.view.testbed.status.slots if self.view.testbed else ()
+        taken = {slot.place for slot in slots if slot.state is not SlotState.FREE}
+        waiting = next((job for job in self.active_jobs() if not has_started(job, taken)), None)
         if waiting is None:
             return self.move(SchedulingEvent.CONFIRMED)
         name = waiting.meta.object_name
@@ -248,18 +254,12 @@ class _Course:
     def times_out_ms(self) -> int:
         return self.status.since_ms + round(self.spec.confirmation_timeout_s * 1000)
 
-    def is_confirmed(self, job: BatchJob) -> bool:
-        if job.meta.object_name in self.requests or job.status.state is not BatchJobState.SCHEDULED:
-            return job.status.state in _STARTED
-        testbed = self.view.testbed
-        taken = {slot.place for slot in testbed.status.slots if slot.state is not SlotState.FREE} if testbed else set()
-        return taken.issuperset(job.status.places)
-
     def submit(self) -> bool:
         queued = self.indexes(JobProgress.IN_QUEUE)
         if not queued:
             return self.move(SchedulingEvent.DRAINED)
-        selected = select(self.spec, self.records, self.free_slot_ids())
+        slots = self.view.testbed.status.slots if self.view.testbed else ()
+        selected = select(self.spec, self.records, free_slot_ids(slots, self.active_jobs()))
         numbers = {self.jobs[index]: index for index in queued}
         lost = [name for name, _ in selected if not self.is_queued(name)]
         for name in lost:
@@ -281,17 +281,6 @@ class _Course:
         if problems:
             return self.fail(*problems)
         return self.wait(f"batch job {first} needs {needs(self.spec, first)} of testbed {self.spec.testbed}")
-
-    def free_slot_ids(self) -> list[int]:
-        """Less those that were requested and are not seen to be reserved yet."""
-        slots = self.view.testbed.status.slots if self.view.testbed else ()
-        places: set[SlotPlace] = set()
-        numbers: set[int] = set()
-        for job in self.active_jobs():
-            places.update(job.status.places)
-            if job.claim is not None and job.claim.request is not None and not job.status.places:
-                numbers.update(job.claim.request.slot_ids)
-        return [n for n in free_slot_ids(slots) if n not in numbers and slots[n].place not in places]
 
     def await_completion(self) -> bool:
         if self.indexes(JobProgress.IN_QUEUE):

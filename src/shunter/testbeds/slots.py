@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shunter.model.resources import format_amount
+from shunter.model.batch_jobs import BatchJob
+from shunter.model.resources import CPU, format_amount
 from shunter.model.testbeds import Slot, SlotPlace, SlotState, TestbedSpec
 from shunter.testbeds.view import LabelledNode
 
@@ -58,11 +59,16 @@ def shortages(spec: TestbedSpec, node: LabelledNode) -> list[str]:
     for resource, amount in sorted(spec.resources_per_slot.items()):
         required, available = spec.slots_per_node * amount, max(node.free.get(resource, 0), 0)
         if required > available:
-            found.append(
-                f"Requires {format_amount(resource, required)} of {resource} resources. "
-                f"Available: {format_amount(resource, available)}"
-            )
+            needed, had = _alike(resource, required, available)
+            found.append(f"Requires {needed} of {resource} resources. Available: {had}")
     return found
+
+
+def _alike(resource: str, *amounts: int) -> list[str]:
+    """Amounts that shall be compared: cores as thousandths, unless all of them are whole."""
+    if resource == CPU and any(amount % 1000 for amount in amounts):
+        return [f"{amount}m" for amount in amounts]
+    return [format_amount(resource, amount) for amount in amounts]
 
 
 def _problems_of_all(
@@ -84,6 +90,17 @@ def _problems_of_all(
     ]
 
 
-def free_slot_ids(slots: Iterable[Slot]) -> list[int]:
-    """Global numbers of those that a job can have now."""
-    return [number for number, slot in enumerate(slots) if slot.state is SlotState.FREE and not slot.is_leaving]
+def free_slot_ids(slots: Sequence[Slot], submitted: Iterable[BatchJob] = ()) -> list[int]:
+    """Global numbers of those that a job can have now: less those that were requested for these jobs, and are not seen
+    to be reserved yet."""
+    places: set[SlotPlace] = set()
+    numbers: set[int] = set()
+    for job in submitted:
+        places.update(job.status.places)
+        if job.claim is not None and job.claim.request is not None and not job.status.places:
+            numbers.update(job.claim.request.slot_ids)
+    return [
+        number
+        for number, slot in enumerate(slots)
+        if slot.state is SlotState.FREE and not slot.is_leaving and number not in numbers and slot.place not in places
+    ]

@@ -17,9 +17,7 @@ Selection = list[tuple[ObjectName, tuple[int, ...]]]
 
 def distinct_jobs(spec: SchedulingSpec) -> tuple[ObjectName, ...]:
     """In the order of their first occurrence."""
-    if spec.is_slot_based:
-        return tuple(dict.fromkeys(entry.job for entry in spec.slots))
-    return tuple(dict.fromkeys(spec.queue))
+    return spec.distinct_jobs
 
 
 def replication(spec: SchedulingSpec, job: ObjectName) -> int:

@@ -6,8 +6,9 @@ What a step answers is carried out, and the very same step asked again must then
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -166,18 +167,32 @@ class Play:
 
     def look_at_testbed(self, name: ObjectName) -> bool:
         testbed = self.testbeds[name]
-        status = reconcile_testbed(testbed, list(self.nodes.values()), self.uses(name), self.now_ms)
+        status = reconcile_testbed(testbed, self.nodes_of(name), self.uses(name), self.now_ms)
         if status is testbed.status:
             if testbed.meta.is_deleting and not status.slots and not status.claims:
                 del self.testbeds[name]
             return name not in self.testbeds
         self.testbeds[name] = msgspec.structs.replace(testbed, status=status)
-        again = reconcile_testbed(self.testbeds[name], list(self.nodes.values()), self.uses(name), self.now_ms)
+        again = reconcile_testbed(self.testbeds[name], self.nodes_of(name), self.uses(name), self.now_ms)
         assert again is status, "a second look at the same testbed writes"
         if status.state is not testbed.status.state:
             self.log.append((name.name, status.state.word))
         self.check()
         return True
+
+    def nodes_of(self, testbed: ObjectName) -> list[LabelledNode]:
+        """What the slots of other testbeds take is not free for this one."""
+        others = [other for name, other in self.testbeds.items() if name != testbed]
+        slots = [slot for other in others for slot in other.status.slots]
+        found = []
+        for node in self.nodes.values():
+            taken = Counter[str]()
+            for slot in slots:
+                if slot.place.node == node.name:
+                    taken.update(slot.size)
+            free = {resource: amount - taken[resource] for resource, amount in node.free.items()}
+            found.append(replace(node, free=free))
+        return found
 
     def uses(self, testbed: ObjectName) -> dict[SlotPlace, SlotUse]:
         uses: dict[SlotPlace, SlotUse] = {}
@@ -287,12 +302,13 @@ class Play:
     # ---- what must always hold ----
 
     def check(self) -> None:
-        held: dict[SlotPlace, ObjectName] = {}
+        held: dict[tuple[ObjectName | None, SlotPlace], ObjectName] = {}
         for name, job in self.jobs.items():
             for place in job.status.places:
                 script = self.applications.get(job.status.application)
                 if script is None or script.has_processes:
-                    assert held.setdefault(place, name) == name, f"{name} and {held[place]} are both in {place}"
+                    holder = held.setdefault((job.status.testbed, place), name)
+                    assert holder == name, f"{name} and {holder} are both in {place}"
             assert len(job.status.places) == len(job.status.slot_ids)
         for testbed in self.testbeds.values():
             for slot in testbed.status.slots:
