@@ -16,7 +16,7 @@ from shunter.engine.records import STATES, ClassKey, Group, Job, Lanes, PastAtte
 from shunter.engine.round import TimerKind, Timers
 from shunter.engine.state import State
 from shunter.engine.submits import wind
-from shunter.model.jobs import PLAIN, JobOptions
+from shunter.model.jobs import PLAIN, PORT_PREFIX, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.ports.store import Snapshot, Store
 
@@ -199,7 +199,7 @@ def fingerprint(state: State) -> dict[str, Any]:
         "nodes": {
             node.name: (
                 node.id, node.boot, node.datacenter, node.labels, node.attributes, node.state.word, node.reason,
-                state.nodes.view.capacity[node.id].tolist(), state.nodes.view.reserved[node.id].tolist(),
+                _capacity(state, node.id), _amounts(state, state.nodes.view.reserved[node.id].tolist()),
                 int(state.nodes.tasks[node.id]), node.switched_by, node.switched_because, node.is_drain_asked,
                 node.drain_deadline_ms,
             )
@@ -242,8 +242,14 @@ def _describe_group(group: Group) -> tuple[object, ...]:
     )  # fmt: skip
 
 
+def _capacity(state: State, node: int) -> dict[str, int]:
+    """Without ports, of which every node has one each as soon as somebody asks."""
+    amounts = _amounts(state, state.nodes.view.capacity[node].tolist())
+    return {resource: amount for resource, amount in amounts.items() if not resource.startswith(PORT_PREFIX)}
+
+
 def _amounts(state: State, used: list[int]) -> dict[str, int]:
-    """Without zeroes, because a column may come later in one life than in another."""
+    """By name and without zeroes, because a column may come later in one life than in another."""
     return {resource: amount for resource, amount in zip(state.nodes.view.resources, used, strict=False) if amount}
 
 
