@@ -178,6 +178,7 @@ def task_bound(state: State, change: c.TaskBound) -> None:
             unqueue(group, index, index)
             _requeue(state, group, index, index, 0)
     elif state.moves.bound.pop(task, None) and is_queued:
+        (group.delayed or {}).pop(index, None)  # a job that is held makes nothing ready, and shall find it later
         _requeue(state, group, index, index, 0)
 
 

@@ -128,6 +128,22 @@ def test_when_the_named_node_takes_no_more_work_the_task_goes_anywhere() -> None
     play(scene)
 
 
+def test_a_held_task_that_was_moved_to_a_node_that_is_gone_runs_once_it_is_released() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=1)
+        second = await stage.join("n2", cpu=1)
+        [job] = await stage.submit(spec("a", options=JobOptions(held=True)))
+        await stage.engine.move(job.job_id, ("main", 0), "n2", "ada")
+        await stage.engine.node_event(second, NodeEvent.TIMED_OUT, "gone")
+        await stage.settle()
+        assert stage.orders() == []
+        await stage.engine.hold(job.job_id, False)
+        await stage.settle()
+        assert len(stage.orders()) == 1
+
+    play(scene)
+
+
 def test_what_cannot_run_there_at_all_is_refused_with_the_reason() -> None:
     async def scene(stage: Stage) -> None:
         await stage.join("n1", cpu=8)
