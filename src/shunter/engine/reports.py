@@ -133,6 +133,8 @@ def lose(round: Round, group: Group, first: int, last: int, reason: str) -> None
 def lose_node(round: Round, node: int, reason: str, spare: set[tuple[int, int, int]] | None = None) -> None:
     """Everything that the engine believes on a node is lost, but for the tasks (job, group, index) in `spare`."""
     state = round.state
+    if not state.nodes.tasks[node]:
+        return  # without a look at all tasks of the cluster: thousands of nodes may come at once
     rows = np.flatnonzero(state.table.node[: state.table.used] == node)
     live = rows[np.isin(state.table.state[rows], (_ASSIGNED, _RUNNING, _STOPPING))]
     if spare:
@@ -175,6 +177,8 @@ def _take_in_held(round: Round, node: int, run: Held, job: int, number: int, ind
 def _repair_missing(round: Round, node: int, held: set[tuple[int, int, int]]) -> None:
     """What the engine believes on the node and the worker does not have: orders are sent again, the rest is lost."""
     table = round.state.table
+    if not round.state.nodes.tasks[node]:
+        return
     rows = np.flatnonzero((table.node[: table.used] == node) & (table.state[: table.used] == _ASSIGNED))
     missing = [row for row in rows.tolist() if _task_of(round, row) not in held]
     for first_row, last_row in runs_of(np.array(missing, np.int64)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from bisect import insort
+from struct import Struct
 from sys import byteorder
 from typing import Any
 
@@ -18,6 +19,7 @@ from shunter.model.lifecycles import TaskState
 
 # Columns that a packed block holds, in this order; all others can be derived.
 PACKED = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
+_PACKED_ROW = Struct("=BIHBihqqq")
 ROWS_MIN = 1024
 _PLAIN, _COMPRESSED = b"\0", b"\1"
 _QUEUED = int(TaskState.QUEUED)
@@ -82,7 +84,7 @@ class TaskTable:
     def pack(self, base: int, count: int) -> bytes:
         """The block's columns; compressed where it pays, as differences, because neighbouring tasks are much alike."""
         if count == 1:
-            return _PLAIN + b"".join([column[base].tobytes() for column in self._packed])
+            return _PLAIN + _PACKED_ROW.pack(*[column.item(base) for column in self._packed])
         columns = [column[base : base + count] for column in self._packed]
         steps = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
         return _COMPRESSED + zlib.compress(b"".join([column.tobytes() for column in steps]), 1)
