@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from shunter.model.batch_jobs import BatchJob, BatchJobState
 from shunter.model.object_meta import ObjectName
@@ -14,6 +14,59 @@ _OF_SUBMITTED = {
     BatchJobState.RUNNING: JobProgress.SCHEDULED,
     BatchJobState.COMPLETED: JobProgress.COMPLETED,
 }
+
+
+class Records:
+    """The records of a Scheduling, by how far their jobs have come. They are sorted in one walk, and again only when
+    one of them was changed: most of a long queue has completed, or waits."""
+
+    def __init__(self, records: Iterable[JobRecord]) -> None:
+        self.all = list(records)
+        self._sort()
+
+    def _sort(self) -> None:
+        self._is_sorted = True
+        self._unacquired: list[int] = []
+        self._queued: list[int] = []
+        self._active: list[int] = []
+        completed, queued, acquiring = JobProgress.COMPLETED, JobProgress.IN_QUEUE, JobProgress.ACQUIRING
+        for index, record in enumerate(self.all):
+            progress = record.progress
+            if progress is completed:
+                continue
+            if progress is queued:
+                self._queued.append(index)
+            elif progress is acquiring:
+                self._unacquired.append(index)
+            else:
+                self._active.append(index)
+
+    def _sorted(self) -> Records:
+        if not self._is_sorted:
+            self._sort()
+        return self
+
+    def put(self, index: int, record: JobRecord) -> None:
+        if record is not self.all[index]:
+            self.all[index] = record
+            self._is_sorted = False
+
+    @property
+    def unacquired(self) -> list[int]:
+        return self._sorted()._unacquired
+
+    @property
+    def queued(self) -> list[int]:
+        return self._sorted()._queued
+
+    @property
+    def active(self) -> list[int]:
+        """Submitted, and not completed."""
+        return self._sorted()._active
+
+    @property
+    def are_completed(self) -> bool:
+        return not (self.active or self.queued or self.unacquired)
 
 
 def record_of(job: BatchJob | None, scheduling: ObjectName) -> JobRecord:

@@ -24,14 +24,12 @@ from shunter.testbeds.claims import (
     obstacle_at_testbed,
     shares_slots_with,
 )
-from shunter.testbeds.progress import failure, further, has_started, record_of
+from shunter.testbeds.progress import Records, failure, further, has_started, record_of
 from shunter.testbeds.slots import free_slot_ids
-from shunter.testbeds.strategies import distinct_jobs, impossible, needs, select
+from shunter.testbeds.strategies import distinct_jobs, impossible, needs, select_among
 from shunter.testbeds.view import SchedulingOutcome, SchedulingView
 
 _OVER = (BatchJobState.COMPLETED, *FAILED_STATES)
-_UNSUBMITTED = (JobProgress.ACQUIRING, JobProgress.IN_QUEUE)
-_ACTIVE = (JobProgress.SUBMITTED, JobProgress.SCHEDULED)
 
 
 def reconcile_scheduling(view: SchedulingView) -> SchedulingOutcome:
@@ -53,7 +51,7 @@ class _Course:
         self.view = view
         self.spec, self.me, self.status = scheduling.spec, scheduling.meta.object_name, scheduling.status
         self.jobs = distinct_jobs(scheduling.spec)
-        self.records = list(scheduling.status.jobs)
+        self.records = Records(scheduling.status.jobs)
         self.leaving = scheduling.status.leaving
         self.generation = scheduling.status.observed_generation
         self.statuses: list[SchedulingStatus] = []
@@ -95,7 +93,7 @@ class _Course:
         return msgspec.structs.replace(
             self.status,
             since_ms=self.status.since_ms or self.view.now_ms,
-            jobs=tuple(self.records),
+            jobs=tuple(self.records.all),
             waits_for=self.waits_for,
             problems=self.problems,
             observed_generation=self.generation,
@@ -124,14 +122,14 @@ class _Course:
         claims, so that each job keeps its progress wherever it stands now."""
         generation = self.view.scheduling.meta.generation
         leaving = [self.view.job(name) for name in self.leaving]
-        if self.generation != generation or len(self.records) != len(self.jobs):
-            self.records = [record_of(self.view.job(name), self.me) for name in self.jobs]
+        if self.generation != generation or len(self.records.all) != len(self.jobs):
+            self.records = Records(record_of(self.view.job(name), self.me) for name in self.jobs)
             named = set(self.jobs)
             leaving = [job for job in self.view.claimed() if job.meta.object_name not in named]
         self.generation = generation
-        for index, record in enumerate(self.records):
-            if record.progress in _ACTIVE:
-                self.records[index] = further(record, record_of(self.view.job(self.jobs[index]), self.me))
+        for index in self.records.active:
+            seen = record_of(self.view.job(self.jobs[index]), self.me)
+            self.records.put(index, further(self.records.all[index], seen))
         self.leaving = tuple(job.meta.object_name for job in leaving if job and self.lets_run(job))
 
     def lets_run(self, job: BatchJob) -> bool:
@@ -143,12 +141,8 @@ class _Course:
             self.releases.append(job.meta.object_name)
         return is_running
 
-    def indexes(self, *progress: JobProgress) -> list[int]:
-        return [index for index, record in enumerate(self.records) if record.progress in progress]
-
     def active_jobs(self) -> list[BatchJob]:
-        """Submitted, and not completed."""
-        found = (self.view.job(self.jobs[index]) for index in self.indexes(*_ACTIVE))
+        found = (self.view.job(self.jobs[index]) for index in self.records.active)
         return [job for job in found if job is not None]
 
     # ---- one step ----
@@ -159,7 +153,7 @@ class _Course:
         if state in (SchedulingState.FAILED, SchedulingState.FINISHED):
             return False
         if state is SchedulingState.COMPLETED:
-            return not self.is_all_completed() and self.move(SchedulingEvent.UNCLAIMED)
+            return not self.records.are_completed and self.move(SchedulingEvent.UNCLAIMED)
         failed = [failure(job) for job in self.active_jobs() if job.status.state in FAILED_STATES]
         if failed:
             return self.fail(*failed)
@@ -167,21 +161,18 @@ class _Course:
             return self.acquire()
         if self.is_unclaimed():
             return self.move(SchedulingEvent.UNCLAIMED)
-        if self.is_all_completed() and not self.leaving:
+        if self.records.are_completed and not self.leaving:
             return self.move(SchedulingEvent.COMPLETED)
         if state is SchedulingState.CONFIRMATION:
             return self.confirm()
         return self.submit() if state is SchedulingState.SUBMISSION else self.await_completion()
-
-    def is_all_completed(self) -> bool:
-        return all(record.progress is JobProgress.COMPLETED for record in self.records)
 
     def is_unclaimed(self) -> bool:
         testbed = self.view.testbed
         return (
             testbed is None
             or not holds_testbed(testbed, self.me)
-            or any(record.progress is JobProgress.ACQUIRING for record in self.records)
+            or bool(self.records.unacquired)
             or (self.is_changed() and shares_slots_with(self.view, testbed) is not None)
         )
 
@@ -190,7 +181,7 @@ class _Course:
 
     def acquire(self) -> bool:
         """Claim all that it lacks, or hold nothing but what is under way; go on when all of it is queued."""
-        wanted = {self.jobs[index]: index for index in self.indexes(*_UNSUBMITTED)}
+        wanted = {self.jobs[index]: index for index in sorted([*self.records.unacquired, *self.records.queued])}
         lacking = [name for name in wanted if not holds_job(self.view.job(name), self.me)]
         is_held = holds_testbed(self.view.testbed, self.me)
         problems = [*impossible(self.spec, self.view.testbed, self.submitted()), *self.failures(wanted)]
@@ -206,12 +197,12 @@ class _Course:
         if lacking or not is_held or unqueued:
             return self.wait(f"batch job {unqueued} to be queued" if unqueued else "")
         for index in wanted.values():
-            self.records[index] = JobRecord(JobProgress.IN_QUEUE)
+            self.records.put(index, JobRecord(JobProgress.IN_QUEUE))
         return self.move(SchedulingEvent.ACQUIRED)
 
     def give_back(self, wanted: Mapping[ObjectName, int], lacking: Set[ObjectName]) -> None:
         for name, index in wanted.items():
-            self.records[index] = JobRecord()
+            self.records.put(index, JobRecord())
             if name not in lacking:
                 self.releases.append(name)
         is_held = holds_testbed(self.view.testbed, self.me)
@@ -234,7 +225,8 @@ class _Course:
         return holds_job(job, self.me) and job is not None and job.status.state is BatchJobState.IN_QUEUE
 
     def submitted(self) -> set[ObjectName]:
-        return {self.jobs[index] for index, record in enumerate(self.records) if record.progress >= _ACTIVE[0]}
+        waiting = {*self.records.unacquired, *self.records.queued}
+        return {name for index, name in enumerate(self.jobs) if index not in waiting}
 
     def confirm(self) -> bool:
         """Go on when every executor that was asked for is in its slot."""
@@ -255,27 +247,26 @@ class _Course:
         return self.status.since_ms + round(self.spec.confirmation_timeout_s * 1000)
 
     def submit(self) -> bool:
-        queued = self.indexes(JobProgress.IN_QUEUE)
+        queued = {self.jobs[index]: index for index in self.records.queued}
         if not queued:
             return self.move(SchedulingEvent.DRAINED)
         slots = self.view.testbed.status.slots if self.view.testbed else ()
-        selected = select(self.spec, self.records, free_slot_ids(slots, self.active_jobs()))
-        numbers = {self.jobs[index]: index for index in queued}
+        selected = select_among(self.spec, queued, free_slot_ids(slots, self.active_jobs()))
         lost = [name for name, _ in selected if not self.is_queued(name)]
         for name in lost:
-            self.records[numbers[name]] = record_of(self.view.job(name), self.me)
+            self.records.put(queued[name], record_of(self.view.job(name), self.me))
         if lost:
             return True
         if not selected:
-            return self.wait_for_slots(self.jobs[queued[0]])
+            return self.wait_for_slots(next(iter(queued)))
         for name, slot_ids in selected:
             self.requests[name] = CreationRequest(self.spec.testbed, slot_ids)
-            self.records[numbers[name]] = JobRecord(JobProgress.SUBMITTED, slot_ids)
+            self.records.put(queued[name], JobRecord(JobProgress.SUBMITTED, slot_ids))
         return self.move(SchedulingEvent.SUBMITTED)
 
     def wait_for_slots(self, first: ObjectName) -> bool:
-        testbed = self.view.testbed
-        problems = impossible(self.spec, testbed, self.submitted())
+        testbed, is_idle = self.view.testbed, not self.records.active and not self.leaving
+        problems = impossible(self.spec, testbed, self.submitted()) if is_idle else []
         if testbed is not None and testbed.meta.is_deleting:
             problems.append(f"Testbed {self.spec.testbed} is being deleted before batch job {first} has run.")
         if problems:
@@ -283,8 +274,7 @@ class _Course:
         return self.wait(f"batch job {first} needs {needs(self.spec, first)} of testbed {self.spec.testbed}")
 
     def await_completion(self) -> bool:
-        if self.indexes(JobProgress.IN_QUEUE):
+        if self.records.queued:
             return self.move(SchedulingEvent.EXTENDED)
-        running = self.indexes(*_ACTIVE)
-        name = self.jobs[running[0]] if running else self.leaving[0]
+        name = self.jobs[self.records.active[0]] if self.records.active else self.leaving[0]
         return self.wait(f"batch job {name} to complete")

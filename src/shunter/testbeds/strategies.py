@@ -6,7 +6,7 @@ Called by `reconcile_scheduling`, and by whoever checks a manifest. Nothing here
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence, Set
+from collections.abc import Collection, Container, Iterable, Sequence
 
 from shunter.model.object_meta import ObjectName
 from shunter.model.schedulings import RELAXED, JobProgress, JobRecord, SchedulingSpec
@@ -36,37 +36,42 @@ def needs(spec: SchedulingSpec, job: ObjectName) -> str:
 
 def select(spec: SchedulingSpec, records: Sequence[JobRecord], free_slot_ids: Iterable[int]) -> Selection:
     """The jobs to submit now, each with all its slots. `records` are in the order of `distinct_jobs`."""
-    submitted = {
-        job
-        for job, record in zip(distinct_jobs(spec), records, strict=True)
-        if record.progress >= JobProgress.SUBMITTED
+    queued = {
+        job for job, record in zip(distinct_jobs(spec), records, strict=True) if record.progress < JobProgress.SUBMITTED
     }
+    return select_among(spec, queued, free_slot_ids)
+
+
+def select_among(spec: SchedulingSpec, queued: Container[ObjectName], free_slot_ids: Iterable[int]) -> Selection:
+    """Like `select`, for who knows which jobs are not submitted yet."""
     free = sorted(free_slot_ids)
+    if not free:
+        return []
     if not spec.is_slot_based:
-        return _from_queue(spec.queue, submitted, free)
-    return _relaxed(spec, submitted, free) if spec.mode == RELAXED else _strict(spec, submitted, free)
+        return _from_queue(spec.queue, queued, free)
+    return _relaxed(spec, queued, free) if spec.mode == RELAXED else _strict(spec, queued, free)
 
 
-def _from_queue(queue: Sequence[ObjectName], submitted: Set[ObjectName], free: Sequence[int]) -> Selection:
+def _from_queue(queue: Sequence[ObjectName], queued: Container[ObjectName], free: Sequence[int]) -> Selection:
     """Executor i of those still queued takes the i-th smallest free slot; a job goes when all its executors have one.
 
     So a job whose last executor stands behind the free slots waits, and everybody behind that executor, too: only those
     whose executors all stand before it can go.
     """
     slots: dict[ObjectName, list[int]] = {}
-    waiting = (job for job in queue if job not in submitted)
+    waiting = filter(queued.__contains__, queue)
     for slot_id, job in zip(free, waiting, strict=False):
         slots.setdefault(job, []).append(slot_id)
-    behind = set(waiting) if slots else set()
+    behind = set(waiting)
     return [(job, tuple(slot_ids)) for job, slot_ids in slots.items() if job not in behind]
 
 
-def _strict(spec: SchedulingSpec, submitted: Set[ObjectName], free: Iterable[int]) -> Selection:
+def _strict(spec: SchedulingSpec, queued: Container[ObjectName], free: Iterable[int]) -> Selection:
     """In order, up to the first of which a slot is in use or was named before."""
     selection: Selection = []
     left = set(free)
     for entry in spec.slots:
-        if entry.job in submitted:
+        if entry.job not in queued:
             continue
         if not left.issuperset(entry.slot_ids):
             break
@@ -75,14 +80,14 @@ def _strict(spec: SchedulingSpec, submitted: Set[ObjectName], free: Iterable[int
     return selection
 
 
-def _relaxed(spec: SchedulingSpec, submitted: Set[ObjectName], free: Iterable[int]) -> Selection:
+def _relaxed(spec: SchedulingSpec, queued: Container[ObjectName], free: Iterable[int]) -> Selection:
     """Whoever finds all its slots free, also past those that wait."""
     selection: Selection = []
     left = set(free)
     for entry in spec.slots:
         if not left:
             break
-        if entry.job not in submitted and left.issuperset(entry.slot_ids):
+        if entry.job in queued and left.issuperset(entry.slot_ids):
             left.difference_update(entry.slot_ids)
             selection.append((entry.job, tuple(sorted(entry.slot_ids))))
     return selection
