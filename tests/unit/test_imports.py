@@ -34,7 +34,7 @@ RULES: dict[str, tuple[str, str]] = {
     "adapters.grpc":    ("log model ports proto",                                     "google grpc msgspec"),
     "watcher":          ("log model ports engine",                                    "msgspec"),
     "gateway":          ("log model ports engine planning",                           "msgspec numpy"),
-    "api":              ("log model ports",                                           "msgspec uvicorn?"),
+    "api":              ("log model ports testbeds",                                  "msgspec uvicorn?"),
     "worker":           ("frameworks log model plugins ports worker.keeping",         "aiodocker? aiohttp? msgspec"),
     "worker.keeping":   ("",                                                          ""),
     "worker.keeper":    ("",                                                          "keeping"),  # a script beside it

@@ -16,12 +16,18 @@ from shunter.api.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.references import JOB_PATTERN
 from shunter.api.routing import Answer, RequestBody, Route
 from shunter.model import cluster_fields, kept_fields
+from shunter.model.documents import DOCUMENTS_MAX
+from shunter.model.job_fields import API_VERSION as NATIVE_API_VERSION
 from shunter.model.jobs import COUNT_MAX
 from shunter.model.manifests import job_schema
 from shunter.model.name_fields import LABELS, NAME
+from shunter.model.object_fields import EXTERNAL
+from shunter.model.object_manifests import object_schema
+from shunter.model.objects import GROUP, GROUP_ALIAS, KINDS, VERSION
 
 Document = dict[str, Any]
 
+NATIVE, NATIVE_VERSION = NATIVE_API_VERSION.split("/")
 API_VERSION = "1.0"  # of the contract, not of the software
 REFERENCE = "#/components/schemas/{name}"
 ALWAYS_POSSIBLE = (401, 429, 500, 503)
@@ -34,6 +40,14 @@ PATH_PARAMETERS: dict[str, Document] = {
     "template": {"description": "a template's name", "schema": {"type": "string", "minLength": 1}},
     "queue": {"description": "a queue's name", "schema": NAME.schema},
     "name": {"description": "a node's name", "schema": {"type": "string", "minLength": 1}},
+    "group": {"description": "a group of kinds", "schema": {"type": "string", "enum": [GROUP, GROUP_ALIAS, NATIVE]}},
+    "version": {
+        "description": f"the group's version; Testbeds are also in {NATIVE_API_VERSION}",
+        "schema": {"type": "string", "enum": [VERSION, NATIVE_VERSION]},
+    },
+    "namespace": {"description": "a namespace", "schema": NAME.schema},
+    "object": {"description": "the name of an object", "schema": NAME.schema},
+    "uid": {"description": "the uid of a Scheduling", "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"}},
 }
 
 
@@ -95,6 +109,17 @@ def _bodies() -> Document:
             "additionalProperties": False,
         },
         "Drain": upkeep.DRAIN.schema,
+    } | _object_bodies()
+
+
+def _object_bodies() -> Document:
+    manifests = {kind: {key: value for key, value in object_schema(kind).items() if key != "$schema"} for kind in KINDS}
+    any_of = {"anyOf": [component(kind) for kind in (*KINDS, "Job")]}
+    items = {"type": "array", "items": any_of, "minItems": 1, "maxItems": DOCUMENTS_MAX}
+    return manifests | {
+        "Manifests": {"anyOf": [*any_of["anyOf"], _object("items", items)]},
+        "MergePatch": {"type": "object", "description": "only what becomes different; null takes a field away"},
+        "External": EXTERNAL.schema,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shunter.api import cluster, jobs, kept, plans
 from shunter.api import parameters as p
 from shunter.api.lasting_routes import LASTING_ROUTES
+from shunter.api.object_routes import OBJECT_ROUTES
 from shunter.api.routing import Answer, RequestBody, Route
 from shunter.model import kept_views as k
 from shunter.model import views as v
@@ -262,4 +263,5 @@ ROUTES = (
         errors=(400, 404),
     ),
     *LASTING_ROUTES,
+    *OBJECT_ROUTES,
 )  # fmt: skip

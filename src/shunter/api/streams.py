@@ -14,6 +14,7 @@ from typing import TypeVar
 from shunter.api.exchange import Exchange, encode
 from shunter.log import Log
 from shunter.model.errors import ShunterError
+from shunter.model.object_meta import Document
 from shunter.model.views import EventView, FollowLine
 from shunter.ports.gateway import LogPiece
 
@@ -21,6 +22,7 @@ NDJSON = b"application/x-ndjson"
 EVENT_STREAM = b"text/event-stream"
 OCTETS = b"application/octet-stream"
 HEARTBEAT = b": still here\n\n"
+EMPTY_LINE = b"\n"
 log = Log(__name__)
 
 Item = TypeVar("Item")
@@ -43,6 +45,16 @@ async def stream_events(exchange: Exchange, events: AsyncGenerator[EventView, No
         await exchange.end()
 
 
+async def stream_watch(exchange: Exchange, lines: AsyncGenerator[Document, None], heartbeat_s: float) -> None:
+    """One JSON object a line, without end, and an empty line at once and every `heartbeat_s` for whoever closes quiet
+    ones. It ends early for a reader that falls too far behind; it may watch again from the last version it saw."""
+    async with aclosing(lines):
+        await exchange.begin(200, NDJSON)
+        await exchange.write(EMPTY_LINE)
+        await _pump(exchange, lines, lambda line: encode(line) + b"\n", heartbeat_s, EMPTY_LINE)
+        await exchange.end()
+
+
 async def stream_log(exchange: Exchange, pieces: AsyncGenerator[LogPiece, None], size_max: int | None) -> None:
     """Raw output, at most `size_max` bytes. What is cut short has no proper end: nobody shall take it for whole."""
     async with aclosing(pieces):
@@ -62,12 +74,13 @@ async def _pump(
     source: AsyncGenerator[Item, None],
     to_bytes: Callable[[Item], bytes],
     heartbeat_s: float | None = None,
+    heartbeat: bytes = HEARTBEAT,
 ) -> bool:
     """Write what the source yields, until it ends; says whether it did, or was cut short instead."""
     if exchange.is_head:
         return True
     try:
-        async with _accompanied(exchange, heartbeat_s):
+        async with _accompanied(exchange, heartbeat_s, heartbeat):
             async for item in source:
                 await exchange.write(to_bytes(item))
             return True
@@ -77,13 +90,13 @@ async def _pump(
 
 
 @asynccontextmanager
-async def _accompanied(exchange: Exchange, heartbeat_s: float | None) -> AsyncIterator[None]:
+async def _accompanied(exchange: Exchange, heartbeat_s: float | None, heartbeat: bytes) -> AsyncIterator[None]:
     """Leaves the block early, without an error, when the client goes or the server cancels the request to stop."""
     stream = asyncio.current_task()
     assert stream is not None
     companions = [asyncio.create_task(_cancel_without_client(exchange, stream))]
     if heartbeat_s is not None:
-        companions.append(asyncio.create_task(_beat(exchange, heartbeat_s)))
+        companions.append(asyncio.create_task(_beat(exchange, heartbeat_s, heartbeat)))
     try:
         yield
     except asyncio.CancelledError:
@@ -98,10 +111,10 @@ async def _cancel_without_client(exchange: Exchange, stream: asyncio.Task[object
     stream.cancel()
 
 
-async def _beat(exchange: Exchange, heartbeat_s: float) -> None:
+async def _beat(exchange: Exchange, heartbeat_s: float, heartbeat: bytes) -> None:
     while True:
         await asyncio.sleep(heartbeat_s)
-        await exchange.write(HEARTBEAT)
+        await exchange.write(heartbeat)
 
 
 def _event_bytes(event: EventView) -> bytes:

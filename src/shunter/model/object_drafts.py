@@ -16,6 +16,7 @@ from shunter.model.object_meta import Document
 from shunter.model.objects import Draft, Object, Spec
 from shunter.model.problems import Problems
 
+DERIVED = ("conditions", "unusedFields")  # of a status
 ABSENT = 0  # the revision of what is not there: a draft based on it makes a new object or conflicts
 
 
@@ -46,9 +47,14 @@ def check_own(drafts: Sequence[Draft], presents: Sequence[Document | None]) -> N
     for number, (draft, present) in enumerate(zip(drafts, presents, strict=True)):
         at = f"items[{number}]." if len(drafts) > 1 else ""
         for path, value in draft.own.items():
-            if value is not None and value != _found(present, path):
+            if value is not None and _kept(value) != _kept(_found(present, path)):
                 problems.add(at + path, "is written by Shunter alone", value=value, fix="leave it out")
     problems.raise_any()
+
+
+def _kept(value: object) -> object:
+    """Of a status only what is kept: what is merely worked out when it is shown may come out otherwise."""
+    return {key: item for key, item in value.items() if key not in DERIVED} if isinstance(value, dict) else value
 
 
 def _found(present: Document | None, path: str) -> object:

@@ -10,13 +10,14 @@ from typing import Any
 
 import msgspec
 
+from shunter.model.application_fields import KINDS as APPLICATIONS
+from shunter.model.application_fields import SECTIONS
 from shunter.model.field_lists import mapping, sections, texts
-from shunter.model.fields import Field, Schema, Section, amount, choice, duration, text, whole
+from shunter.model.fields import Field, Schema, Section, anything, choice, duration, text, whole
 from shunter.model.job_fields import API_VERSION as NATIVE_API_VERSION
 from shunter.model.name_fields import LABEL_KEY, LABELS, NAME, NAME_PATTERN, NAME_RULE
 from shunter.model.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED
 from shunter.model.problems import Problems
-from shunter.model.resources import AMOUNT_MAX, CPU, MEMORY
 from shunter.model.schedulings import CONFIRMATION_TIMEOUT_S, RELAXED, STRICT
 from shunter.model.task_fields import RESOURCES
 from shunter.model.testbeds import DISJOINT, EXCLUSIVE
@@ -59,24 +60,7 @@ def _nullable(field: Field) -> Field:
     return replace(field, read=read, schema=described | schema)
 
 
-def _as_given(field: Field) -> Field:
-    """Checked, and kept as it is spelt."""
-
-    def read(value: Any, path: str, problems: Problems) -> Any:
-        field.read(value, path, problems)
-        return value
-
-    return replace(field, read=read)
-
-
-def _anything(about: str) -> Field:
-    def read(value: Any, path: str, problems: Problems) -> Any:  # noqa: ARG001
-        return value
-
-    return Field(read, {"description": about})
-
-
-def _document(about: str, size_max: int) -> Field:
+def _document(schema: Schema, size_max: int) -> Field:
     """Any mapping that JSON can hold."""
 
     def read(value: Any, path: str, problems: Problems) -> Any:
@@ -88,7 +72,7 @@ def _document(about: str, size_max: int) -> Field:
             problems.add(path, f"must be at most {size_max:,} bytes", value=size)
         return value
 
-    return Field(read, {"type": "object", "description": about})
+    return Field(read, schema)
 
 
 def encoded_size(value: Any) -> int:
@@ -133,7 +117,7 @@ def _slots_size() -> Field:
 def _metadata(about: str, name_size_max: int) -> Section:
     name = text(NAME_PATTERN, size_max=name_size_max, what=NAME_RULE, required=True)
     annotation = text(size_max=ANNOTATION_SIZE_MAX)
-    own = {word: _anything("written by Shunter; leave it out") for word in OWN_METADATA}
+    own = {word: anything().about("written by Shunter; leave it out") for word in OWN_METADATA}
     return Section(
         about,
         {
@@ -168,10 +152,6 @@ TESTBED_SPEC = Section(
     },
 )
 
-DRIVER = Section(
-    "what the driver or JobManager asks of its node",
-    {CPU: amount(CPU, 0, AMOUNT_MAX), MEMORY: amount(MEMORY, 0, AMOUNT_MAX)},
-)
 _EXTERNAL_WORD = text(_NO_CONTROLS, size_max=EXTERNAL_WORD_SIZE_MAX, what="text without control characters")
 _EXTERNAL_ROW = mapping(_EXTERNAL_WORD, text(size_max=EXTERNAL_WORD_SIZE_MAX), count_max=EXTERNAL_ENTRIES_MAX)
 
@@ -194,19 +174,20 @@ def _external() -> Field:
 
 
 EXTERNAL = _external()
-APPLICATIONS = ("sparkSpec", "flinkSpec", "commandSpec")
+
+
+def _application(section: Section) -> Field:
+    """Kept as it is spelt; `model.application_fields` checks what is in it."""
+    return _document(section.schema, APPLICATION_SIZE_MAX)
+
 
 BATCH_JOB_SPEC = Section(
     "a reoccurring application: exactly one of sparkSpec, flinkSpec and commandSpec",
     {
-        "sparkSpec": _nullable(_document("a Spark application", APPLICATION_SIZE_MAX)),
-        "flinkSpec": _nullable(_document("the job of a Flink application", APPLICATION_SIZE_MAX)),
-        "commandSpec": _nullable(
-            _document("any program as N executors: command, args, env, workingDir", APPLICATION_SIZE_MAX)
-        ),
+        **{name: _nullable(_application(SECTIONS[name])) for name in APPLICATIONS},
         "externalScheduler": _nullable(EXTERNAL),
-        "driver": _nullable(replace(_as_given(Field(DRIVER.read_given, DRIVER.schema)), default={})),
-        **{word: _anything("the claim, written by a Scheduling; leave it out") for word in OWN_SPEC},
+        "driver": _nullable(replace(_application(SECTIONS["driver"]), default={})),
+        **{word: anything().about("the claim, written by a Scheduling; leave it out") for word in OWN_SPEC},
     },
 )
 
@@ -264,7 +245,7 @@ def _kind(kind: str, about: str, spec: Section, more: Schema, versions: tuple[st
             "kind": choice(kind, required=True),
             "metadata": _metadata(f"who the {kind} is", name_size_max).as_field(required=True),
             "spec": Field(spec.read, spec.schema | more, required=True),
-            "status": _anything("written by Shunter; leave it out"),
+            "status": anything().about("written by Shunter; leave it out"),
         },
     )
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from shunter.model.application_fields import check_application
 from shunter.model.batch_jobs import BatchJobSpec
 from shunter.model.errors import Invalid, Problem
 from shunter.model.fields import Schema
 from shunter.model.jobs import LICENCE_PREFIX, NAMESPACE_DEFAULT
 from shunter.model.object_fields import (
-    APPLICATIONS,
     CLAIM_LABELS,
     DOCUMENTS,
     EXTERNAL,
@@ -177,7 +177,7 @@ def _build_testbed(spec: dict[str, Any], path: str, problems: Problems) -> Testb
 
 
 def _build_batch_job(spec: dict[str, Any], path: str, problems: Problems) -> BatchJobSpec:
-    _check_one_of(APPLICATIONS, spec, path, problems)
+    check_application({name: value for name, value in spec.items() if value is not None}, path, problems)
     return BatchJobSpec(
         spark=spec["sparkSpec"],
         flink=spec["flinkSpec"],
@@ -205,7 +205,6 @@ def _build_scheduling(spec: dict[str, Any], namespace: str, path: str, problems:
 
 
 def _check_one_of(names: tuple[str, ...], spec: dict[str, Any], path: str, problems: Problems) -> None:
-    """The reference calls it an error, too: neither Spark nor Flink; both strategies, or none."""
     given = [name for name in names if spec[name] is not None]
     if len(given) != 1:
         fix = f"remove {' or '.join(given)}" if given else f"add {' or '.join(names)}"

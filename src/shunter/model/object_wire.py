@@ -12,7 +12,7 @@ from typing import Any
 from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobStatus, Claim, ScheduledEvent
 from shunter.model.object_fields import CLAIM_LABELS
 from shunter.model.object_meta import Document, Meta, ObjectName
-from shunter.model.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED, Object, ObjectEvent
+from shunter.model.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED, Object
 from shunter.model.resources import STANDARD, format_amount
 from shunter.model.schedulings import CONFIRMATION_TIMEOUT_S, SchedulingSpec, SchedulingStatus
 from shunter.model.testbeds import EXCLUSIVE, Slot, SlotHolder, SlotState, Testbed, TestbedSpec, TestbedStatus
@@ -27,17 +27,21 @@ def kind_of(each: Object) -> str:
 
 
 def object_document(
-    each: Object, *, api_version: str = API_VERSIONS[0], conditions: Sequence[Document] = ()
+    each: Object,
+    *,
+    api_version: str = API_VERSIONS[0],
+    conditions: Sequence[Document] = (),
+    unused: Sequence[str] = (),
 ) -> Document:
-    """The whole object. `conditions` are what its reconciler looks at, where the caller knows them."""
+    """The whole object. Where the caller knows them, `conditions` are what its reconciler looks at, and `unused` what
+    its manifest says in vain."""
     if isinstance(each, Testbed):
         kind, spec, status = TESTBED, testbed_spec(each.spec), testbed_status(each)
     elif isinstance(each, BatchJob):
         kind, spec, status = BATCH_JOB, batch_job_spec(each.spec, each.claim), batch_job_status(each.status)
     else:
         kind, spec, status = SCHEDULING, scheduling_spec(each.spec), scheduling_status(each.spec, each.status)
-    if conditions:
-        status["conditions"] = list(conditions)
+    status |= _given(conditions=list(conditions), unusedFields=list(unused))
     return {
         "apiVersion": api_version,
         "kind": kind,
@@ -45,11 +49,6 @@ def object_document(
         "spec": spec,
         "status": status,
     }
-
-
-def event_document(event: ObjectEvent, *, api_version: str = API_VERSIONS[0]) -> Document:
-    """One line of a watch."""
-    return {"type": event.action, "object": object_document(event.object, api_version=api_version)}
 
 
 def name_document(name: ObjectName) -> Document:

@@ -32,6 +32,7 @@ from shunter.ports.callers import Caller as Caller
 from shunter.ports.callers import JobReference as JobReference
 from shunter.ports.callers import TaskReference as TaskReference
 from shunter.ports.desks import NodeDesk, ServiceDesk
+from shunter.ports.objects import ObjectDesk
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,9 @@ class Gateway(Protocol):
 
     @property
     def upkeep(self) -> NodeDesk: ...
+
+    @property
+    def objects(self) -> ObjectDesk: ...
 
     def authenticate(self, token: str) -> Caller | None:
         """None for a token that nobody holds. Compares in constant time."""

@@ -53,6 +53,7 @@ from shunter.ports.gateway import (
     TaskQuery,
     TaskReference,
 )
+from tests.contracts.memory_objects import MemoryObjectDesk
 
 TOKEN = "correct-horse"
 Item = TypeVar("Item")
@@ -155,6 +156,7 @@ class FakeGateway:
         self.went_down: list[bool] = []
         self.services = FakeServices(self)
         self.upkeep = FakeUpkeep(self)
+        self.objects = MemoryObjectDesk()
         self.heartbeat_s = 1.0
         self.policy = "e-pvm"
         self.failure: ShunterError | Exception | None = None  # raised by every call

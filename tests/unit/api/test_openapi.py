@@ -20,6 +20,7 @@ from shunter.api.openapi import openapi_document
 from shunter.api.routes import ROUTES
 from shunter.api.routing import Route
 from shunter.model.manifests import job_schema
+from shunter.model.objects import KINDS
 
 from .client import AUTHORIZED, Client
 from .live_server import live_server
@@ -35,14 +36,18 @@ CHECKS = [
 # Whether it is right to take or refuse a manifest is tested with manifests: quantities, long durations and pairs of
 # fields are beyond a schema.
 VERDICTS = [checks.positive_data_acceptance, checks.negative_data_rejection]
-SUBMITS = ("submitJob", "submitJobs", "planJobs", "updateJob", "drainNode", "patchCluster")
+APPLIES = tuple(f"{verb}{kind}" for verb in ("create", "replace", "patch") for kind in KINDS)
+SUBMITS = (
+    *("submitJob", "submitJobs", "planJobs", "updateJob", "drainNode", "patchCluster"),
+    *("applyDocuments", "writeExternal", *APPLIES),
+)
 LOW = {"maxItems": 5, "maxProperties": 5, "maxLength": 63}
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with live_server() as (port, gateway):
-        gateway.is_eager = True
+        gateway.is_eager = gateway.objects.is_eager = True
         yield f"http://127.0.0.1:{port}"
 
 

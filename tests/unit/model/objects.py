@@ -61,16 +61,24 @@ _LABELS = st.dictionaries(st.sampled_from(["team", "a.b/c", "x"]), st.text("abc 
 _METADATA = st.fixed_dictionaries({"name": NAMES, "namespace": NAMES}, optional={"labels": _LABELS})
 _REFERENCES = st.fixed_dictionaries({"name": NAMES, "namespace": NAMES})
 _WORDS = st.text(st.characters(blacklist_categories=("Cs", "Cc")), min_size=1, max_size=12)
-_JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-(2**53), 2**53)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | _WORDS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_WORDS, inner, max_size=3),
-    max_leaves=8,
-)
-_APPLICATIONS = st.dictionaries(_WORDS, _JSON, min_size=1, max_size=4)
+_TEXTS = st.lists(_WORDS, max_size=3)
+_APPLICATIONS = {
+    "sparkSpec": st.fixed_dictionaries(
+        {"type": st.just("Python"), "mainApplicationFile": st.just("/opt/jobs/words.py")},
+        optional={
+            "arguments": _TEXTS,
+            "image": _WORDS,
+            "sparkConf": st.dictionaries(st.sampled_from(["spark.a", "spark.b"]), _WORDS),
+            "volumes": st.lists(st.dictionaries(_WORDS, st.integers(-(2**53), 2**53) | st.none() | _WORDS), max_size=2),
+        },
+    ),
+    "flinkSpec": st.fixed_dictionaries(
+        {"jarFile": st.just("/opt/jobs/words.jar")}, optional={"args": _TEXTS, "className": st.just("a.B")}
+    ),
+    "commandSpec": st.fixed_dictionaries(
+        {"command": _TEXTS.filter(bool)}, optional={"args": _TEXTS, "workingDir": st.just("/tmp")}
+    ),
+}
 _EXTERNAL = st.dictionaries(
     _WORDS, st.lists(st.dictionaries(_WORDS, st.text("0123456789 ()", max_size=8), max_size=3), max_size=3), max_size=3
 )
@@ -105,13 +113,13 @@ BATCH_JOBS = _whole(
     st.one_of(
         *(
             st.fixed_dictionaries(
-                {name: _APPLICATIONS},
+                {name: application},
                 optional={
                     "externalScheduler": _EXTERNAL.filter(bool),
                     "driver": st.just({"cpu": "250m", "memory": "1Gi"}),
                 },
             )
-            for name in ("sparkSpec", "flinkSpec", "commandSpec")
+            for name, application in _APPLICATIONS.items()
         )
     ),
 )

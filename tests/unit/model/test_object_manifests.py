@@ -23,6 +23,7 @@ from .objects import ANY, batch_job, document, problems, read, scheduling, testb
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted((ROOT / "examples" / "testbeds").glob("*.yaml"))
+TRUE = {"command": ["true"]}
 SCHEMAS = {kind: jsonschema.Draft202012Validator(object_schema(kind)) for kind in KINDS}
 
 
@@ -160,24 +161,25 @@ def test_what_only_shunter_writes_is_kept_apart() -> None:
         (testbed(sharing="shared"), "spec.sharing: must be exclusive or disjoint (got 'shared')"),
         (document("Testbed"), "spec.slotsPerNode: is missing; add slotsPerNode"),
         (batch_job("a" * 61), "metadata.name: must be at most 60 bytes"),
-        (batch_job(driver={}), "spec: must have exactly one of sparkSpec, flinkSpec and commandSpec (got 'none'); add"),
+        (batch_job(driver={}), "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec; give one of them"),
         (
-            batch_job(sparkSpec={"a": 1}, flinkSpec={"a": 1}),
-            "spec: must have exactly one of sparkSpec, flinkSpec and commandSpec (got 'sparkSpec and flinkSpec')",
+            batch_job(commandSpec=TRUE, flinkSpec={"jarFile": "/a.jar"}),
+            "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec, and has flinkSpec and commandSpec",
         ),
         (batch_job(sparkSpec=[]), "spec.sparkSpec: must be a mapping"),
         (batch_job(sparkSpec={"a": 10**400}), "spec.sparkSpec: must be made of texts, numbers"),
         (batch_job(sparkSpec={"a": "x" * 2**18}), "spec.sparkSpec: must be at most 262,144 bytes"),
-        (batch_job(sparkSpec={"a": 1}, driver={"cpu": "x"}), "spec.driver.cpu: must be a quantity"),
-        (batch_job(sparkSpec={"a": 1}, driver={"gpu": 1}), "spec.driver.gpu: unknown field; did you mean cpu?"),
+        (batch_job(commandSpec=TRUE, driver={"cpu": "x"}), "spec.driver.cpu: must be a quantity"),
+        (batch_job(commandSpec=TRUE, driver={"gpu": 1}), "spec.driver.gpu: unknown field; did you mean cpu?"),
         (
-            batch_job(sparkSpec={"a": 1}, externalScheduler={"profiler": [{"a": 24}]}),
+            batch_job(commandSpec=TRUE, externalScheduler={"profiler": [{"a": 24}]}),
             "spec.externalScheduler.profiler[0].a: must be text (got 24); put it in quotes",
         ),
         (
-            batch_job(sparkSpec={"a": 1}, externalScheduler={"profiler": {"a": "24"}}),
+            batch_job(commandSpec=TRUE, externalScheduler={"profiler": {"a": "24"}}),
             "spec.externalScheduler.profiler: must be a list",
         ),
+        (batch_job(commandSpec={"comand": ["x"]}), "spec.commandSpec.comand: unknown field; did you mean command?"),
         (scheduling(fifoBased=[]), "spec.fifoBased: unknown field; did you mean slotBased?"),
         (scheduling(slotBased={"jobs": []}), "spec.slotBased.jobs: must have 1 to 100,000 items"),
         (scheduling(queueBased=[]), "spec.queueBased: must have 1 to 100,000 items"),
@@ -286,7 +288,7 @@ def test_the_schema_takes_what_the_reader_takes(document: dict[str, Any]) -> Non
         testbed(resourcesPerSlot={"cpu": "1Zi"}),
         testbed(slotPerNode=1),
         batch_job(driver={}),
-        batch_job(sparkSpec={"a": 1}, flinkSpec={"a": 1}),
+        batch_job(commandSpec=TRUE, flinkSpec={"jarFile": "/a.jar"}),
         batch_job("A"),
         scheduling(queueBased=None),
         scheduling(testbed=None),

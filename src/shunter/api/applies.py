@@ -1,0 +1,73 @@
+"""Handlers for files of manifests of any kind, and for what deleted Schedulings did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from shunter.api.exchange import Exchange
+from shunter.api.objects import read_documents, show
+from shunter.api.routing import Context
+from shunter.model.errors import Invalid, Problem
+from shunter.model.object_manifests import is_job
+from shunter.model.object_views import (
+    AppliedPage,
+    AppliedView,
+    ObjectView,
+    PastPage,
+    PastSchedulingView,
+    past_page,
+    past_view,
+)
+from shunter.model.object_wire import kind_of
+from shunter.model.views import SubmittedJob
+from shunter.ports.objects import Applied, PastQuery
+
+
+async def apply_documents(context: Context, exchange: Exchange) -> AppliedPage:
+    """All documents or none. Jobs are submitted, objects applied; a file has one or the other, as a commit has."""
+    documents = await read_documents(exchange)
+    namespace = exchange.query["namespace"]
+    jobs = [is_job(document) for document in documents]
+    if all(jobs):
+        submitted = await context.gateway.submit(exchange.caller, documents, namespace=namespace, key=None)
+        return AppliedPage([_submitted(job) for job in submitted])
+    if any(jobs):
+        _refuse_mixed(jobs)
+    applied = await context.gateway.objects.apply(exchange.caller, documents, namespace=namespace)
+    return AppliedPage([_applied(each) for each in applied])
+
+
+def _refuse_mixed(jobs: Sequence[bool]) -> None:
+    fix = "put Jobs into a file of their own: a file is applied whole or not at all"
+    raise Invalid([Problem(f"items[{jobs.index(True)}].kind", "is a Job among objects", "Job", fix)])
+
+
+def _submitted(job: SubmittedJob) -> AppliedView:
+    action = "created" if job.created else "configured" if job.updated else "unchanged"
+    return AppliedView(kind="Job", namespace=job.namespace, name=job.name, action=action, job=job)
+
+
+def _applied(applied: Applied) -> AppliedView:
+    meta = applied.object.meta
+    return AppliedView(
+        kind=kind_of(applied.object),
+        namespace=meta.namespace,
+        name=meta.name,
+        action=applied.action,
+        object=msgspec.convert(show(applied.object), ObjectView),
+    )
+
+
+async def list_past(context: Context, exchange: Exchange) -> PastPage:
+    asked = exchange.query
+    query = PastQuery(asked["namespace"], asked["name"], asked["limit"], asked["after"])
+    return past_page(await context.gateway.objects.past_schedulings(exchange.caller, query))
+
+
+async def get_past(context: Context, exchange: Exchange) -> PastSchedulingView:
+    uid = exchange.names["uid"]
+    if not (uid.isascii() and uid.isdecimal() and len(uid) <= 18):
+        raise Invalid([Problem("path.uid", "must be the uid of a Scheduling", uid[:80])])
+    return past_view(await context.gateway.objects.past_scheduling(exchange.caller, int(uid)))

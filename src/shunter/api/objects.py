@@ -1,0 +1,219 @@
+"""Handlers for Testbeds, BatchJobs and Schedulings: each turns a request into one call of the gateway's desk for them.
+
+The kind is a part of the route's path, so that each kind has handlers, and a description, of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import msgspec
+
+from shunter.api.exchange import Exchange, decode_json, encode
+from shunter.api.jobs import BULK_SIZE_MAX, JSON_TYPES, MANIFEST_SIZE_MAX, YAML_TYPES
+from shunter.api.routing import Context
+from shunter.api.streams import stream_watch
+from shunter.model.batch_jobs import BatchJob
+from shunter.model.documents import parse_documents
+from shunter.model.errors import Conflict, Invalid, NotFound, Problem
+from shunter.model.job_fields import API_VERSION as NATIVE_API_VERSION
+from shunter.model.merge_patch import merge_patch
+from shunter.model.name_fields import NAME
+from shunter.model.object_fields import CLAIM_LABELS, OWN_METADATA, OWN_SPEC
+from shunter.model.object_manifests import check_external
+from shunter.model.object_meta import Document, ObjectName
+from shunter.model.object_wire import object_document
+from shunter.model.objects import API_VERSIONS, TESTBED, Object, ObjectEvent
+from shunter.model.problems import Problems, shown
+from shunter.ports.objects import ObjectQuery
+from shunter.testbeds.unused_fields import unused_fields
+
+PATCH_TYPES = (*JSON_TYPES, "application/merge-patch+json")
+PATCH_TRIES_MAX = 8  # a status may move between reading and writing
+ANY_KIND = "Object"
+NEW = "0"  # the version of what is not there
+
+_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectHandlers:
+    """The handlers of one kind, or with ANY_KIND of all: then only lists."""
+
+    kind: str
+
+    async def list_or_watch(self, context: Context, exchange: Exchange) -> Document | None:
+        asked, version = exchange.query, _api_version(exchange, self.kind)
+        kind = None if self.kind == ANY_KIND else self.kind
+        namespace = _namespace(exchange) if "namespace" in exchange.names else None
+        query = ObjectQuery(kind, namespace, asked["name"])
+        if asked["watch"]:
+            after = None if asked["resourceVersion"] is None else int(asked["resourceVersion"])
+            events = await context.gateway.objects.watch(exchange.caller, query, after)
+            await stream_watch(exchange, _lines(events, version), context.heartbeat_s)
+            return None
+        page = await context.gateway.objects.objects(exchange.caller, query)
+        return {
+            "apiVersion": version,
+            "kind": f"{self.kind}List",
+            "metadata": {"resourceVersion": str(page.revision)},
+            "items": [show(each, version) for each in page.items],
+            "next": None,
+            "total": len(page.items),
+        }
+
+    async def get(self, context: Context, exchange: Exchange) -> Document:
+        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        found = await context.gateway.objects.object(exchange.caller, self.kind, name)
+        return show(found, version)
+
+    async def create(self, context: Context, exchange: Exchange) -> Document:
+        version, namespace = _api_version(exchange, self.kind), _namespace(exchange)
+        document = await _read_document(exchange, JSON_TYPES)
+        document = _placed(document, self.kind, namespace, None)
+        document["metadata"].setdefault("resourceVersion", NEW)
+        [applied] = await context.gateway.objects.apply(exchange.caller, [document], namespace=namespace)
+        return show(applied.object, version)
+
+    async def replace(self, context: Context, exchange: Exchange) -> None:
+        """Also makes it, where it names no version."""
+        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        document = _placed(await _read_document(exchange, JSON_TYPES), self.kind, name.namespace, name.name)
+        [applied] = await context.gateway.objects.apply(exchange.caller, [document], namespace=name.namespace)
+        status = 201 if applied.action == "created" else 200
+        await exchange.answer(status, encode(show(applied.object, version)))
+
+    async def patch(self, context: Context, exchange: Exchange) -> Document:
+        """What is read is what is written, or it is tried again; unless the patch itself names a version."""
+        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        patch = await _read_document(exchange, PATCH_TYPES)
+        desk, is_pinned = context.gateway.objects, "resourceVersion" in (patch.get("metadata") or {})
+        for tries_left in reversed(range(PATCH_TRIES_MAX)):
+            present = object_document(await desk.object(exchange.caller, self.kind, name))
+            patched = merge_patch(_without_own(present), patch)
+            document = _placed(patched, self.kind, name.namespace, name.name)
+            try:
+                [applied] = await desk.apply(exchange.caller, [document], namespace=name.namespace)
+            except Conflict:
+                if is_pinned or not tries_left:
+                    raise
+            else:
+                return show(applied.object, version)
+        raise AssertionError
+
+    async def delete(self, context: Context, exchange: Exchange) -> Document:
+        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        revision = exchange.query["resourceVersion"]
+        based_on = None if revision is None else int(revision)
+        deleted = await context.gateway.objects.delete(exchange.caller, self.kind, name, based_on)
+        return show(deleted, version)
+
+    async def reset(self, context: Context, exchange: Exchange) -> Document:
+        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        return show(await context.gateway.objects.reset(exchange.caller, name), version)
+
+    async def write_external(self, context: Context, exchange: Exchange) -> Document:
+        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        data = check_external(await exchange.read_json(_document_decoder, MANIFEST_SIZE_MAX * 2), "body")
+        changed = await context.gateway.objects.write_external(exchange.caller, name, data)
+        return show(changed, version)
+
+
+async def _lines(events: AsyncGenerator[ObjectEvent, None], api_version: str) -> AsyncGenerator[Document, None]:
+    async for event in events:
+        yield {"type": event.action, "object": show(event.object, api_version)}
+
+
+def show(each: Object, api_version: str = API_VERSIONS[0]) -> Document:
+    """An object with all that is known of it."""
+    unused = unused_fields(each) if isinstance(each, BatchJob) else ()
+    return object_document(each, api_version=api_version, unused=unused)
+
+
+# ---- paths and bodies ----
+
+
+def _api_version(exchange: Exchange, kind: str) -> str:
+    version = f"{exchange.names['group']}/{exchange.names['version']}"
+    known = (*API_VERSIONS, NATIVE_API_VERSION) if kind == TESTBED else API_VERSIONS
+    if version not in known:
+        raise NotFound(f"there is no {kind} in {version[:100]}, but in {', '.join(known)}")
+    return version
+
+
+def _namespace(exchange: Exchange) -> str:
+    return _checked(exchange, "namespace")
+
+
+def _object_name(exchange: Exchange) -> ObjectName:
+    return ObjectName(_namespace(exchange), _checked(exchange, "object"))
+
+
+def _checked(exchange: Exchange, part: str) -> str:
+    problems = Problems()
+    NAME.read(exchange.names[part], f"path.{part}", problems)
+    problems.raise_any()
+    return exchange.names[part]
+
+
+async def _read_document(exchange: Exchange, json_types: tuple[str, ...]) -> Document:
+    """One mapping, from JSON or, where the types of JSON are those of a manifest, from YAML."""
+    [document, *others] = await read_documents(exchange, MANIFEST_SIZE_MAX * 4, json_types)
+    if others:
+        _refuse("body", "has several documents", len(others) + 1, "send them to /api/v1/apply")
+    if not isinstance(document, dict):
+        _refuse("body", "must be a mapping", document, None)
+    return document
+
+
+async def read_documents(
+    exchange: Exchange, size_max: int = BULK_SIZE_MAX, json_types: tuple[str, ...] = JSON_TYPES
+) -> list[object]:
+    """All documents of a body. JSON has one, or several as `items`."""
+    content_type = (exchange.header(b"content-type") or "").partition(";")[0].strip().lower()
+    if content_type not in (*json_types, *YAML_TYPES):
+        known = ", ".join((*filter(None, json_types), YAML_TYPES[0]))
+        _refuse("header.content-type", f"must be one of {known}", content_type, None)
+    body = await exchange.read_body(size_max)
+    if content_type in YAML_TYPES:
+        return await asyncio.to_thread(parse_documents, body)  # a megabyte of YAML takes a second
+    document = decode_json(body, _document_decoder)
+    if isinstance(document, dict) and isinstance(document.get("items"), list):
+        if not document["items"]:
+            _refuse("body.items", "is empty", document["items"], "give at least one manifest")
+        return list(document["items"])
+    return [document]
+
+
+def _placed(document: Document, kind: str, namespace: str, name: str | None) -> Document:
+    """The document, with what the path says. Raises Invalid where it says something else itself."""
+    metadata = document.get("metadata", {})
+    if not isinstance(metadata, dict):
+        _refuse("metadata", "must be a mapping", metadata, None)
+    problems = Problems()
+    for path, given, wanted in (
+        ("kind", document.get("kind", kind), kind),
+        ("metadata.namespace", metadata.get("namespace") or namespace, namespace),
+        ("metadata.name", metadata.get("name", name), name or metadata.get("name")),
+    ):
+        if given != wanted:
+            problems.add(path, f"must be {wanted}, as in the path", value=given)
+    problems.raise_any()
+    placed = metadata | {"namespace": namespace} | ({} if name is None else {"name": name})
+    return document | {"kind": kind, "metadata": placed}
+
+
+def _without_own(document: Document) -> Document:
+    """What a manifest says: nothing that only Shunter writes, but the version that it is based on."""
+    metadata = {key: value for key, value in document["metadata"].items() if key not in OWN_METADATA}
+    if "labels" in metadata:
+        metadata["labels"] = {key: value for key, value in metadata["labels"].items() if key not in CLAIM_LABELS}
+    spec = {key: value for key, value in document["spec"].items() if key not in OWN_SPEC}
+    return {key: value for key, value in document.items() if key != "status"} | {"metadata": metadata, "spec": spec}
+
+
+def _refuse(field: str, message: str, value: object, fix: str | None) -> NoReturn:
+    raise Invalid([Problem(field, message, shown(value), fix)])

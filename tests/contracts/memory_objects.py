@@ -1,0 +1,189 @@
+"""An ObjectDesk without an engine: objects are entries in a dict, and their statuses move when a test says so.
+
+Tests of transports stand on it. It keeps the contract of `contracts.objects`, as the gateway's own desk does.
+"""
+
+# ruff: noqa: ARG002 - the caller is a part of the port
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from shunter.model.batch_jobs import BatchJob, BatchJobState
+from shunter.model.errors import Conflict, Gone, NotFound
+from shunter.model.object_drafts import check_own, is_settled, settle
+from shunter.model.object_manifests import read_objects
+from shunter.model.object_meta import Meta, ObjectName
+from shunter.model.object_wire import kind_of, object_document
+from shunter.model.objects import Draft, Object, ObjectEvent, Spec
+from shunter.model.past_schedulings import PastScheduling, PastSchedulingPage
+from shunter.model.schedulings import Scheduling
+from shunter.model.testbeds import Testbed
+from shunter.ports.callers import Caller
+from shunter.ports.objects import Applied, ObjectPage, ObjectQuery, PastQuery
+
+T0_MS = 1_900_000_000_000
+Key = tuple[str, ObjectName]
+MAKE: dict[str, Any] = {"Testbed": Testbed, "BatchJob": BatchJob, "Scheduling": Scheduling}
+
+
+class MemoryObjectDesk:
+    def __init__(self, *, remembered_max: int = 1000) -> None:
+        self.revision = 0
+        self.is_eager = False  # watches end when there is nothing more to tell
+        self.watches_open = 0
+        self._remembered_max = remembered_max
+        self._objects: dict[Key, Object] = {}
+        self._events: list[ObjectEvent] = []
+        self._past: list[PastScheduling] = []
+        self._uids = 0
+        self._changed = asyncio.Condition()
+
+    async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
+        drafts = read_objects(documents, default_namespace=namespace)
+        presents = [self._objects.get((draft.kind, draft.name)) for draft in drafts]
+        specs = [settle(draft, present) for draft, present in zip(drafts, presents, strict=True)]
+        check_own(drafts, [None if present is None else object_document(present) for present in presents])
+        steps = zip(drafts, specs, presents, strict=True)
+        applied = [self._write(caller, draft, spec, present) for draft, spec, present in steps]
+        await self._tell()
+        return applied
+
+    def _write(self, caller: Caller, draft: Draft, spec: Spec, present: Object | None) -> Applied:
+        if present is None:
+            self._uids += 1
+            meta = Meta(self._uids, draft.name.namespace, draft.name.name, T0_MS, caller.user)
+            made: Object = MAKE[draft.kind](_described(meta, draft), spec)
+            return Applied(self._put(made, "ADDED"), "created")
+        if is_settled(draft, spec, present):
+            return Applied(present, "unchanged")
+        generation = present.meta.generation + (spec != present.spec)
+        meta = msgspec.structs.replace(_described(present.meta, draft), generation=generation)
+        changed: Any = msgspec.structs.replace(present, meta=meta, spec=spec)
+        return Applied(self._put(changed, "MODIFIED"), "configured")
+
+    async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
+        found = self._objects.get((kind, name))
+        if found is None:
+            raise NotFound(f"there is no {kind} {name}")
+        return found
+
+    async def objects(self, caller: Caller, query: ObjectQuery) -> ObjectPage:
+        found = [each for (kind, name), each in self._objects.items() if _is_asked(query, kind, name)]
+        by_name = sorted(found, key=lambda each: (each.meta.object_name, kind_of(each)))
+        return ObjectPage(tuple(by_name), self.revision)
+
+    async def delete(self, caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Object:
+        found = await self.object(caller, kind, name)
+        if revision is not None and revision != found.meta.revision:
+            raise Conflict(f"{kind} {name} was changed in the meantime: its version is {found.meta.revision}")
+        self._put(found, "DELETED")
+        del self._objects[kind, name]
+        if isinstance(found, Scheduling):
+            self._past.insert(0, _past(found))
+        await self._tell()
+        return found
+
+    async def watch(self, caller: Caller, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
+        start = self.revision if after is None else after
+        if start < self.revision - self._remembered_max:
+            raise Gone(f"changes behind {start} are not remembered any more")
+        return self._watch(query, start)
+
+    async def _watch(self, query: ObjectQuery, seen: int) -> AsyncGenerator[ObjectEvent, None]:
+        self.watches_open += 1
+        try:
+            while True:
+                news = [event for event in self._events if event.revision > seen]
+                for event in news:
+                    seen = event.revision
+                    if _is_asked(query, event.kind, event.object.meta.object_name):
+                        yield event
+                if self.is_eager:
+                    return
+                async with self._changed:
+                    while self.revision <= seen:
+                        await self._changed.wait()
+        finally:
+            self.watches_open -= 1
+
+    async def write_external(
+        self, caller: Caller, name: ObjectName, data: Mapping[str, list[dict[str, str]]]
+    ) -> BatchJob:
+        job = await self.object(caller, "BatchJob", name)
+        assert isinstance(job, BatchJob)
+        spec = msgspec.structs.replace(job.spec, external=job.spec.external | dict(data))
+        meta = msgspec.structs.replace(job.meta, generation=job.meta.generation + 1)
+        changed: BatchJob = await self.put(msgspec.structs.replace(job, meta=meta, spec=spec))
+        return changed
+
+    async def reset(self, caller: Caller, name: ObjectName) -> BatchJob:
+        job = await self.object(caller, "BatchJob", name)
+        assert isinstance(job, BatchJob)
+        if job.status.state not in (BatchJobState.FAILED, BatchJobState.FAILED_SUBMISSION):
+            raise Conflict(f"BatchJob {name} has not failed: it is {job.status.state.word}")
+        status = msgspec.structs.replace(job.status, state=BatchJobState.READY, problems=[])
+        changed: BatchJob = await self.put(msgspec.structs.replace(job, status=status))
+        return changed
+
+    async def past_schedulings(self, caller: Caller, query: PastQuery) -> PastSchedulingPage:
+        found = [past for past in self._past if query.namespace in (None, past.namespace)]
+        found = [past for past in found if query.name in (None, past.name)]
+        first = int(query.after) if query.after and query.after.isdecimal() else 0
+        last = first + query.limit
+        return PastSchedulingPage(found[first:last], str(last) if last < len(found) else None, len(found))
+
+    async def past_scheduling(self, caller: Caller, uid: int) -> PastScheduling:
+        for past in self._past:
+            if past.uid == uid:
+                return past
+        raise NotFound(f"there is no deleted Scheduling {uid}")
+
+    # ---- for tests ----
+
+    async def put(self, changed: Any) -> Any:
+        """Move an object on, as its reconciler would."""
+        written = self._put(changed, "MODIFIED")
+        await self._tell()
+        return written
+
+    def _put(self, each: Any, action: str) -> Any:
+        self.revision += 1
+        written = msgspec.structs.replace(each, meta=msgspec.structs.replace(each.meta, revision=self.revision))
+        self._objects[kind_of(each), each.meta.object_name] = written
+        self._events.append(ObjectEvent(self.revision, action, kind_of(each), written))
+        del self._events[: -self._remembered_max]
+        return written
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+
+def _described(meta: Meta, draft: Draft) -> Meta:
+    return msgspec.structs.replace(meta, labels=draft.labels, annotations=draft.annotations)
+
+
+def _is_asked(query: ObjectQuery, kind: str, name: ObjectName) -> bool:
+    return query.kind in (None, kind) and query.namespace in (None, name.namespace) and query.name in (None, name.name)
+
+
+def _past(scheduling: Scheduling) -> PastScheduling:
+    meta, spec, status = scheduling.meta, scheduling.spec, scheduling.status
+    return PastScheduling(
+        uid=meta.uid,
+        namespace=meta.namespace,
+        name=meta.name,
+        testbed=spec.testbed,
+        mode=spec.mode or "queue",
+        user=meta.user,
+        state=status.state.word,
+        problems=tuple(status.problems),
+        created_ms=meta.created_ms,
+        deleted_ms=T0_MS + 1000,
+        runs=(),
+    )

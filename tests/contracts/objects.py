@@ -1,0 +1,344 @@
+"""What every ObjectDesk promises, as claims. A test file runs all of them in a few lines:
+
+    @pytest.mark.parametrize("claim", CONTRACT)
+    async def test_the_desk_of_the_gateway(claim: Claim) -> None:
+        async with ... as stage:
+            await claim(stage)
+
+Testbeds here name a label that no node has, and jobs are never run: what reconcilers do is tested elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from shunter.model.batch_jobs import BatchJob
+from shunter.model.errors import Conflict, Gone, Invalid, NotFound
+from shunter.model.object_meta import ObjectName
+from shunter.model.object_wire import object_document
+from shunter.model.objects import Object, ObjectEvent
+from shunter.ports.callers import Caller
+from shunter.ports.objects import Applied, ObjectDesk, ObjectQuery, PastQuery
+
+ME = Caller("me")
+V1 = "batchjob.gcr.io/v1alpha1"
+PATIENCE_S = 20.0
+
+
+async def _quiet() -> None:
+    return None
+
+
+@dataclass
+class Stage:
+    """A desk, and how to wait until nothing moves by itself behind it any more."""
+
+    desk: ObjectDesk
+    remembered_max: int  # changes that it remembers
+    settled: Callable[[], Awaitable[None]] = _quiet
+
+    async def apply(self, *documents: object, namespace: str = "default") -> list[Applied]:
+        applied = await self.desk.apply(ME, documents, namespace=namespace)
+        await self.settled()
+        return applied
+
+    async def found(self, kind: str, name: str, namespace: str = "default") -> Object:
+        return await self.desk.object(ME, kind, ObjectName(namespace, name))
+
+    async def delete(self, kind: str, name: str, revision: int | None = None) -> Object:
+        deleted = await self.desk.delete(ME, kind, ObjectName("default", name), revision)
+        await self.settled()
+        return deleted
+
+    async def revision(self) -> int:
+        return (await self.desk.objects(ME, ObjectQuery())).revision
+
+
+Claim = Callable[[Stage], Awaitable[None]]
+
+
+def testbed(name: str = "bench", /, *, metadata: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    size = {"slotsPerNode": 2, "nodeLabel": "of-no-node", "resourcesPerSlot": {"cpu": "100m"}}
+    return {"apiVersion": V1, "kind": "Testbed", "metadata": {"name": name, **(metadata or {})}, "spec": size | spec}
+
+
+def batch_job(name: str = "crawler", /, *, metadata: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+    command = {"commandSpec": {"command": ["true"]}}
+    named = {"name": name, **(metadata or {})}
+    return {"apiVersion": V1, "kind": "BatchJob", "metadata": named, "spec": command | spec}
+
+
+def scheduling(name: str = "first", /, testbed: str = "bench", job: str = "crawler") -> dict[str, Any]:
+    spec = {"queueBased": [{"name": job}], "testbed": {"name": testbed}}
+    return {"apiVersion": V1, "kind": "Scheduling", "metadata": {"name": name}, "spec": spec}
+
+
+# ---- apply ----
+
+
+async def what_is_applied_is_made_changed_or_left(stage: Stage) -> None:
+    [made] = await stage.apply(testbed())
+    assert (made.action, made.object.meta.generation, made.object.meta.user) == ("created", 1, "me")
+    assert made.object.meta.uid > 0
+    before = await stage.found("Testbed", "bench")
+    [same] = await stage.apply(testbed())
+    assert same.action == "unchanged"
+    assert await stage.found("Testbed", "bench") == before
+    [changed] = await stage.apply(testbed(slotsPerNode=3))
+    assert (changed.action, changed.object.meta.generation) == ("configured", 2)
+    assert changed.object.meta.revision > before.meta.revision
+    assert changed.object.meta.uid == made.object.meta.uid
+
+
+async def another_label_is_no_other_spec(stage: Stage) -> None:
+    await stage.apply(testbed())
+    [changed] = await stage.apply(testbed(metadata={"labels": {"team": "film"}, "annotations": {"why": "so"}}))
+    meta = changed.object.meta
+    assert (changed.action, meta.generation) == ("configured", 1)
+    assert (meta.labels, meta.annotations) == ({"team": "film"}, {"why": "so"})
+
+
+async def a_file_is_applied_whole_or_not_at_all(stage: Stage) -> None:
+    await stage.apply(testbed("there"))
+    before = await stage.revision()
+    with pytest.raises(Invalid) as caught:
+        await stage.apply(testbed("new"), batch_job(commandSpec=None))
+    assert [problem.field for problem in caught.value.problems] == ["items[1].spec"]
+    with pytest.raises(Conflict):
+        await stage.apply(testbed("new"), testbed("there", metadata={"resourceVersion": str(10**9)}, slotsPerNode=1))
+    assert await stage.revision() == before
+    applied = await stage.apply(testbed("new"), batch_job(), scheduling(testbed="new"))
+    assert [(each.action, each.object.meta.name) for each in applied] == [
+        ("created", "new"),
+        ("created", "crawler"),
+        ("created", "first"),
+    ]
+
+
+async def of_two_updates_of_one_version_one_conflicts(stage: Stage) -> None:
+    await stage.apply(testbed())
+    seen = {"resourceVersion": str((await stage.found("Testbed", "bench")).meta.revision)}
+    [first] = await stage.apply(testbed(metadata=seen, slotsPerNode=3))
+    assert first.action == "configured"
+    with pytest.raises(Conflict, match="was changed in the meantime"):
+        await stage.apply(testbed(metadata=seen, slotsPerNode=4))
+    assert (await stage.found("Testbed", "bench")).spec == first.object.spec
+
+
+async def version_0_is_that_of_what_is_not_there(stage: Stage) -> None:
+    await stage.apply(testbed(metadata={"resourceVersion": "0"}))
+    with pytest.raises(Conflict, match="is there already"):
+        await stage.apply(testbed(metadata={"resourceVersion": "0"}))
+    with pytest.raises(Conflict, match="is not there"):
+        await stage.apply(testbed("other", metadata={"resourceVersion": "1"}))
+
+
+async def what_is_printed_can_be_applied_again(stage: Stage) -> None:
+    await stage.apply(testbed(), batch_job(externalScheduler={"profiler": [{"other": "24 (16)"}]}), scheduling())
+    for kind, name in (("Testbed", "bench"), ("BatchJob", "crawler"), ("Scheduling", "first")):
+        [again] = await stage.apply(object_document(await stage.found(kind, name)))
+        assert again.action == "unchanged"
+
+
+async def what_only_shunter_writes_cannot_be_applied(stage: Stage) -> None:
+    await stage.apply(batch_job())
+    claimed = batch_job(activeScheduling={"name": "mine", "namespace": "default"})
+    for wrong, field in (
+        (claimed, "spec.activeScheduling"),
+        (batch_job() | {"status": {"state": "CompletedState"}}, "status"),
+        (batch_job(metadata={"uid": "999999"}), "metadata.uid"),
+    ):
+        with pytest.raises(Invalid) as caught:
+            await stage.apply(wrong)
+        assert [problem.field for problem in caught.value.problems] == [field]
+
+
+async def the_namespace_of_the_call_holds_where_a_manifest_names_none(stage: Stage) -> None:
+    await stage.apply(testbed(), testbed(metadata={"namespace": "own"}), namespace="film")
+    assert (await stage.found("Testbed", "bench", "film")).meta.object_name == ObjectName("film", "bench")
+    assert (await stage.found("Testbed", "bench", "own")).meta.object_name == ObjectName("own", "bench")
+
+
+# ---- looking ----
+
+
+async def a_list_has_all_that_is_asked_for_by_name(stage: Stage) -> None:
+    await stage.apply(testbed("b"), batch_job("b"), testbed("a"), testbed("a", metadata={"namespace": "film"}))
+
+    async def names(**asked: Any) -> list[str]:
+        page = await stage.desk.objects(ME, ObjectQuery(**asked))
+        assert all(each.meta.revision <= page.revision for each in page.items)
+        return [str(each.meta.object_name) for each in page.items]
+
+    assert await names(kind="Testbed") == ["default/a", "default/b", "film/a"]
+    assert await names(kind="Testbed", namespace="default") == ["default/a", "default/b"]
+    assert await names(name="b") == ["default/b", "default/b"]
+    assert await names(namespace="nowhere") == []
+
+
+async def what_is_not_there_is_not_found(stage: Stage) -> None:
+    for kind in ("Testbed", "BatchJob", "Scheduling"):
+        with pytest.raises(NotFound):
+            await stage.found(kind, "nothing")
+        with pytest.raises(NotFound):
+            await stage.delete(kind, "nothing")
+    with pytest.raises(NotFound):
+        await stage.desk.write_external(ME, ObjectName("default", "nothing"), {})
+    with pytest.raises(NotFound):
+        await stage.desk.reset(ME, ObjectName("default", "nothing"))
+
+
+# ---- deleting ----
+
+
+async def what_is_deleted_is_gone(stage: Stage) -> None:
+    await stage.apply(testbed(), testbed(metadata={"namespace": "film"}))
+    with pytest.raises(Conflict):
+        await stage.delete("Testbed", "bench", revision=10**9)
+    deleted = await stage.delete("Testbed", "bench")
+    assert deleted.meta.name == "bench"
+    with pytest.raises(NotFound):
+        await stage.found("Testbed", "bench")
+    await stage.found("Testbed", "bench", "film")
+    [again] = await stage.apply(testbed())
+    assert (again.action, again.object.meta.generation) == ("created", 1)
+    assert again.object.meta.uid != deleted.meta.uid
+
+
+async def a_deleted_scheduling_is_history(stage: Stage) -> None:
+    for name in ("one", "two", "three"):
+        await stage.apply(scheduling(name))
+        await stage.delete("Scheduling", name)
+    page = await stage.desk.past_schedulings(ME, PastQuery(limit=2))
+    assert ([past.name for past in page.items], page.total) == (["three", "two"], 3)
+    rest = await stage.desk.past_schedulings(ME, PastQuery(limit=2, after=page.next))
+    assert ([past.name for past in rest.items], rest.next) == (["one"], None)
+    [past] = (await stage.desk.past_schedulings(ME, PastQuery(name="two"))).items
+    assert past == await stage.desk.past_scheduling(ME, past.uid)
+    assert (past.testbed, past.mode, past.user, past.runs) == (ObjectName("default", "bench"), "queue", "me", ())
+    assert past.deleted_ms >= past.created_ms > 0
+    assert (await stage.desk.past_schedulings(ME, PastQuery(namespace="film"))).items == []
+    with pytest.raises(NotFound):
+        await stage.desk.past_scheduling(ME, 10**9)
+
+
+# ---- watching ----
+
+
+async def next_of(events: AsyncGenerator[ObjectEvent, None]) -> ObjectEvent:
+    async with asyncio.timeout(PATIENCE_S):
+        return await anext(events)
+
+
+async def seen_of(events: AsyncGenerator[ObjectEvent, None], last: str) -> list[ObjectEvent]:
+    """Everything up to the first event of this action."""
+    seen: list[ObjectEvent] = []
+    while not seen or seen[-1].action != last:
+        seen.append(await next_of(events))
+    return seen
+
+
+async def a_watch_tells_every_change_in_order_and_resumes(stage: Stage) -> None:
+    start = await stage.revision()
+    await stage.apply(testbed())
+    await stage.apply(testbed(slotsPerNode=3))
+    await stage.delete("Testbed", "bench")
+    events = await stage.desk.watch(ME, ObjectQuery(), start)
+    async with aclosing(events):
+        seen = await seen_of(events, "DELETED")
+    actions = [event.action for event in seen]
+    assert (actions[0], actions[-1], set(actions[1:-1])) == ("ADDED", "DELETED", {"MODIFIED"})
+    revisions = [event.revision for event in seen]
+    assert revisions == sorted(set(revisions))
+    assert [event.object.meta.revision for event in seen[:-1]] == revisions[:-1]
+    for number in range(len(seen) - 1):
+        again = await stage.desk.watch(ME, ObjectQuery(), revisions[number])
+        async with aclosing(again):
+            assert await seen_of(again, "DELETED") == seen[number + 1 :]
+
+
+async def a_watch_goes_on_with_what_comes(stage: Stage) -> None:
+    await stage.apply(testbed("before"))
+    events = await stage.desk.watch(ME, ObjectQuery(kind="Testbed"), None)
+    async with aclosing(events):
+        first = asyncio.create_task(next_of(events))
+        await stage.apply(testbed("after"))
+        assert ((await first).action, (await first).object.meta.name) == ("ADDED", "after")
+
+
+async def a_watch_tells_only_what_is_asked_for(stage: Stage) -> None:
+    start = await stage.revision()
+    await stage.apply(testbed("a"), batch_job("a"), testbed("a", metadata={"namespace": "film"}), testbed("b"))
+    for query, wanted in (
+        (ObjectQuery("BatchJob"), "BatchJob default/a"),
+        (ObjectQuery("Testbed", "film"), "Testbed film/a"),
+        (ObjectQuery("Testbed", None, "b"), "Testbed default/b"),
+    ):
+        events = await stage.desk.watch(ME, query, start)
+        async with aclosing(events):
+            event = await next_of(events)
+            assert f"{event.kind} {event.object.meta.object_name}" == wanted
+
+
+async def what_is_not_remembered_any_more_is_gone(stage: Stage) -> None:
+    start = await stage.revision()
+    for number in range(stage.remembered_max + 1):
+        await stage.desk.apply(ME, [testbed(slotsPerNode=number % 1000)], namespace="default")
+    await stage.settled()
+    with pytest.raises(Gone):
+        await stage.desk.watch(ME, ObjectQuery(), start)
+    events = await stage.desk.watch(ME, ObjectQuery(), (await stage.revision()) - 1)
+    async with aclosing(events):
+        await next_of(events)
+
+
+# ---- batch jobs ----
+
+
+async def keys_of_external_data_are_replaced_one_by_one(stage: Stage) -> None:
+    await stage.apply(batch_job(externalScheduler={"profiler": [{"a": "1"}], "mine": [{"b": "2"}]}))
+    name = ObjectName("default", "crawler")
+    before = await stage.desk.object(ME, "BatchJob", name)
+    changed = await stage.desk.write_external(ME, name, {"profiler": [{"a": "2 (2)"}], "new": []})
+    assert changed.spec.external == {"profiler": [{"a": "2 (2)"}], "mine": [{"b": "2"}], "new": []}
+    assert changed.meta.revision > before.meta.revision
+    await stage.settled()
+    [applied] = await stage.apply(batch_job())
+    assert applied.action == "unchanged"
+    assert isinstance(applied.object, BatchJob)
+    assert applied.object.spec.external == changed.spec.external
+
+
+async def only_what_has_failed_is_reset(stage: Stage) -> None:
+    await stage.apply(batch_job())
+    with pytest.raises(Conflict):
+        await stage.desk.reset(ME, ObjectName("default", "crawler"))
+
+
+CLAIMS: tuple[Claim, ...] = (
+    what_is_applied_is_made_changed_or_left,
+    another_label_is_no_other_spec,
+    a_file_is_applied_whole_or_not_at_all,
+    of_two_updates_of_one_version_one_conflicts,
+    version_0_is_that_of_what_is_not_there,
+    what_is_printed_can_be_applied_again,
+    what_only_shunter_writes_cannot_be_applied,
+    the_namespace_of_the_call_holds_where_a_manifest_names_none,
+    a_list_has_all_that_is_asked_for_by_name,
+    what_is_not_there_is_not_found,
+    what_is_deleted_is_gone,
+    a_deleted_scheduling_is_history,
+    a_watch_tells_every_change_in_order_and_resumes,
+    a_watch_goes_on_with_what_comes,
+    a_watch_tells_only_what_is_asked_for,
+    what_is_not_remembered_any_more_is_gone,
+    keys_of_external_data_are_replaced_one_by_one,
+    only_what_has_failed_is_reset,
+)
+CONTRACT = [pytest.param(claim, id=claim.__name__) for claim in CLAIMS]

@@ -1,0 +1,13 @@
+"""The desk that tests of transports stand on keeps the contract of every ObjectDesk."""
+
+from __future__ import annotations
+
+import pytest
+
+from .memory_objects import MemoryObjectDesk
+from .objects import CONTRACT, Claim, Stage
+
+
+@pytest.mark.parametrize("claim", CONTRACT)
+async def test_memory_objects(claim: Claim) -> None:
+    await claim(Stage(MemoryObjectDesk(remembered_max=50), remembered_max=50))
