@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shunter.sdk.client import connect as connect
     from shunter.sdk.errors import Busy as Busy
     from shunter.sdk.errors import Conflict as Conflict
+    from shunter.sdk.errors import Gone as Gone
     from shunter.sdk.errors import Invalid as Invalid
     from shunter.sdk.errors import NotFound as NotFound
     from shunter.sdk.errors import NotReachable as NotReachable
@@ -30,7 +31,7 @@ __version__ = "0.1.0"
 _MODULES = {"aio": "shunter.aio", "errors": "shunter.sdk.errors"}
 _CLIENT = ("Client", "Job", "connect")
 _ERRORS = (
-    *("Busy", "Conflict", "Invalid", "NotFound", "NotReachable", "Rejected", "ShunterError", "TooLarge"),
+    *("Busy", "Conflict", "Gone", "Invalid", "NotFound", "NotReachable", "Rejected", "ShunterError", "TooLarge"),
     *("Unauthorized", "Unavailable"),
 )
 

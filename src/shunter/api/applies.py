@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from shunter.api.exchange import Exchange
+from shunter.api.jobs import idempotency_key
 from shunter.api.objects import read_documents, show
 from shunter.api.routing import Context
 from shunter.model.errors import Invalid, Problem
@@ -27,11 +28,12 @@ from shunter.ports.objects import Applied, PastQuery
 
 async def apply_documents(context: Context, exchange: Exchange) -> AppliedPage:
     """All documents or none. Jobs are submitted, objects applied; a file has one or the other, as a commit has."""
+    key = idempotency_key(exchange)
     documents = await read_documents(exchange)
     namespace = exchange.query["namespace"]
     jobs = [is_job(document) for document in documents]
     if all(jobs):
-        submitted = await context.gateway.submit(exchange.caller, documents, namespace=namespace, key=None)
+        submitted = await context.gateway.submit(exchange.caller, documents, namespace=namespace, key=key)
         return AppliedPage([_submitted(job) for job in submitted])
     if any(jobs):
         _refuse_mixed(jobs)

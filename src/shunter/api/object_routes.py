@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from shunter.api import applies
 from shunter.api import parameters as p
+from shunter.api.jobs import KEY_PATTERN
 from shunter.api.objects import ANY_KIND, ObjectHandlers
 from shunter.api.routing import Answer, RequestBody, Route
 from shunter.model import object_views as v
@@ -24,6 +25,9 @@ PAGE_MAX = 1000
 MANIFEST_TYPES = ("application/json", "application/yaml")
 PATCH_TYPES = ("application/merge-patch+json", "application/json")
 
+IDEMPOTENCY_KEY = p.field_parameter(
+    "Idempotency-Key", "of Jobs: the same key again returns what it made first", text(KEY_PATTERN, size_max=128)
+)
 _VERSION = text(
     rf"^[0-9]{{1,{RESOURCE_VERSION_DIGITS_MAX}}}$", size_max=RESOURCE_VERSION_DIGITS_MAX, what="a resourceVersion"
 )
@@ -83,7 +87,8 @@ OBJECT_ROUTES = (
         "POST", f"{BASE}/apply", "applyDocuments", "Apply manifests of any kind, all or none", applies.apply_documents,
         answers=(Answer(200, v.AppliedPage, about="all are committed"),),
         query=p.Query((p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False),)),
-        body=RequestBody(component="Manifests", content_types=MANIFEST_TYPES), errors=(400, 409, 413),
+        headers=(IDEMPOTENCY_KEY,), body=RequestBody(component="Manifests", content_types=MANIFEST_TYPES),
+        errors=(400, 409, 413),
     ),
     *(route for plural, kind in PLURALS.items() for route in _routes_of(plural, kind)),
     Route(

@@ -124,7 +124,9 @@ class ObjectHandlers:
 
 async def _lines(events: AsyncGenerator[ObjectEvent, None], api_version: str) -> AsyncGenerator[Document, None]:
     async for event in events:
-        yield {"type": event.action, "object": show(event.object, api_version)}
+        document = show(event.object, api_version)
+        document["metadata"]["resourceVersion"] = str(event.revision)  # also of what was deleted: go on from here
+        yield {"type": event.action, "object": document}
 
 
 def show(each: Object, api_version: str = API_VERSIONS[0]) -> Document:

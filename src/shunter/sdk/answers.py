@@ -10,6 +10,7 @@ from shunter.sdk.errors import (
     AnswerNotUnderstood,
     Busy,
     Conflict,
+    Gone,
     Invalid,
     NotFound,
     Problem,
@@ -24,7 +25,7 @@ from shunter.sdk.steps import Response
 T = TypeVar("T")
 
 RETRY_AFTER_DEFAULT_S = 1.0
-_BY_STATUS: dict[int, type[Rejected]] = {401: Unauthorized, 404: NotFound, 409: Conflict, 413: TooLarge}
+_BY_STATUS: dict[int, type[Rejected]] = {401: Unauthorized, 404: NotFound, 409: Conflict, 410: Gone, 413: TooLarge}
 
 
 class _ProblemView(msgspec.Struct):

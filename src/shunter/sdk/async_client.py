@@ -11,6 +11,7 @@ from typing import Any, Literal, Unpack, overload
 
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.kept_views import DeadView, QueueView, Replayed, TemplateView
+from shunter.model.object_views import AppliedView, ObjectView, PastSchedulingView, WatchLine
 from shunter.model.views import (
     AttemptView,
     ClusterInfo,
@@ -25,7 +26,7 @@ from shunter.model.views import (
     TaskView,
     WhyView,
 )
-from shunter.sdk import calls, following, kept
+from shunter.sdk import calls, following, kept, objects
 from shunter.sdk.asynchronous import Transport
 from shunter.sdk.core import Core, OnRetry
 from shunter.sdk.endpoint import finder
@@ -236,6 +237,60 @@ class Client:
     async def purge_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> int:
         """Forget dead letters, chosen likewise; comes to their number."""
         return await self._perform(kept.purge_dead(self._core, numbers, job))
+
+    async def apply(self, documents: Source | Iterable[Manifest], namespace: str | None = None) -> list[AppliedView]:
+        """Make or change Testbeds, BatchJobs and Schedulings, all or none; a file of Jobs is submitted instead."""
+        return await self._perform(objects.apply(self._core, documents, namespace))
+
+    async def get(self, kind: str, name: str, namespace: str | None = None) -> ObjectView:
+        """One Testbed, BatchJob or Scheduling; the kind is said as in `testbed`, `testbeds` or `tb`."""
+        return await self._perform(objects.get(self._core, kind, name, namespace))
+
+    async def objects(self, kind: str | None = None, namespace: str | None = None) -> list[ObjectView]:
+        """All of a kind, or of every kind, by name. Namespace `*` means all."""
+        return await self._perform(objects.list_objects(self._core, kind, namespace))
+
+    async def delete(
+        self, kind: str, name: str, namespace: str | None = None, *, version: int | None = None
+    ) -> ObjectView:
+        """Ask an object to go; what it holds is released first. With a `version`, only if that is the present one."""
+        return await self._perform(objects.delete(self._core, kind, name, namespace, version))
+
+    async def patch(self, kind: str, name: str, changes: Manifest, namespace: str | None = None) -> ObjectView:
+        """Change some fields of an object; None takes one away."""
+        return await self._perform(objects.patch(self._core, kind, name, changes, namespace))
+
+    def watch(
+        self,
+        kind: str | None = None,
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        after: int | None = None,
+        present: bool = False,
+    ) -> AsyncIterator[WatchLine]:
+        """Changes of objects as they are committed, without end: behind version `after`, or from now on; with
+        `present`, first what is there. It goes on by itself after an outage. Namespace `*` means all."""
+        return self._transport.stream(objects.watch(self._core, kind, name, namespace, after, present))
+
+    async def write_external(
+        self, name: str, data: Mapping[str, Iterable[Mapping[str, str]]], namespace: str | None = None
+    ) -> ObjectView:
+        """Replace these keys of a BatchJob's externalScheduler, and leave the others."""
+        return await self._perform(objects.write_external(self._core, name, data, namespace))
+
+    async def reset(self, name: str, namespace: str | None = None) -> ObjectView:
+        """Bring a failed BatchJob back to Ready."""
+        return await self._perform(objects.reset(self._core, name, namespace))
+
+    def past_schedulings(
+        self, name: str | None = None, namespace: str | None = None, limit: int | None = None
+    ) -> AsyncIterator[PastSchedulingView]:
+        """What deleted Schedulings did, newest first. Namespace `*` means all."""
+        return self._transport.stream(objects.past_schedulings(self._core, name, namespace, limit))
+
+    async def past_scheduling(self, uid: str) -> PastSchedulingView:
+        return await self._perform(objects.past_scheduling(self._core, uid))
 
     async def cluster(self) -> ClusterInfo:
         return await self._perform(calls.cluster(self._core))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shunter.model.errors import (
     Busy,
     Conflict,
+    Gone,
     Invalid,
     NotFound,
     Problem,
@@ -20,6 +21,7 @@ __all__ = [
     "Busy",
     "Conflict",
     "ConnectionLost",
+    "Gone",
     "Invalid",
     "NotFound",
     "NotReachable",

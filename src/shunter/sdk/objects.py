@@ -1,0 +1,214 @@
+"""What a client can be asked about Testbeds, BatchJobs and Schedulings, as conversations; and how a watch goes on when
+its connection breaks, or when it was away for too long. Both clients take their meaning from here, as from `sdk.calls`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from shunter.model.object_views import (
+    AppliedPage,
+    AppliedView,
+    ObjectList,
+    ObjectView,
+    PastPage,
+    PastSchedulingView,
+    WatchLine,
+)
+from shunter.model.objects import API_VERSIONS, BATCH_JOB, PLURALS
+from shunter.sdk.answers import decode
+from shunter.sdk.core import Core
+from shunter.sdk.errors import ConnectionLost, Gone, Unavailable
+from shunter.sdk.manifests import Manifest, Source, read_manifests
+from shunter.sdk.patience import Deadline
+from shunter.sdk.requests import JSON, path_with
+from shunter.sdk.steps import Conversation, Emit, Read, Request
+
+BASE = f"/apis/{API_VERSIONS[0]}"
+ALL_NAMESPACES = "*"
+ALL_KINDS = "objects"
+PAGE_MAX = 1_000
+QUIET_MAX_S = 60.0  # without even a heartbeat, a watch is taken up anew
+RESUMED_AFTER_S = 0.1
+MERGE_PATCH = ("Content-Type", "application/merge-patch+json")
+
+
+def apply(core: Core, documents: Source | Iterable[Manifest], namespace: str | None) -> Conversation[list[AppliedView]]:
+    manifests = read_manifests(documents) if isinstance(documents, Mapping | str | Path) else list(documents)
+    path = path_with("/apply", [("namespace", namespace or core.namespace)])
+    headers = (JSON, ("Idempotency-Key", core.new_key()))
+    body = msgspec.json.encode({"items": manifests})
+    page = yield from core.ask(Request("POST", path, headers, body), AppliedPage)
+    return page.items
+
+
+def get(core: Core, kind: str, name: str, namespace: str | None) -> Conversation[ObjectView]:
+    return core.ask(Request("GET", _path(core, kind, name, namespace)), ObjectView)
+
+
+def list_objects(core: Core, kind: str | None, namespace: str | None) -> Conversation[list[ObjectView]]:
+    page = yield from core.ask(_Asked(core, kind, None, namespace).list_request(), ObjectList)
+    return page.items
+
+
+def delete(core: Core, kind: str, name: str, namespace: str | None, version: int | None) -> Conversation[ObjectView]:
+    path = path_with(_path(core, kind, name, namespace), [("resourceVersion", version)])
+    return core.ask(Request("DELETE", path), ObjectView)
+
+
+def patch(core: Core, kind: str, name: str, changes: Manifest, namespace: str | None) -> Conversation[ObjectView]:
+    request = Request("PATCH", _path(core, kind, name, namespace), (MERGE_PATCH,), msgspec.json.encode(changes))
+    return core.ask(request, ObjectView)
+
+
+def write_external(
+    core: Core, name: str, data: Mapping[str, Iterable[Mapping[str, str]]], namespace: str | None
+) -> Conversation[ObjectView]:
+    path = _path(core, BATCH_JOB, name, namespace) + "/external"
+    body = msgspec.json.encode({key: list(rows) for key, rows in data.items()})
+    return core.ask(Request("PATCH", path, (JSON,), body), ObjectView)
+
+
+def reset(core: Core, name: str, namespace: str | None) -> Conversation[ObjectView]:
+    path = _path(core, BATCH_JOB, name, namespace) + "/reset"
+    return core.ask(Request("POST", path, (JSON,)), ObjectView)
+
+
+def past_schedulings(core: Core, name: str | None, namespace: str | None, limit: int | None) -> Conversation[int]:
+    """Emits PastSchedulingViews, newest first."""
+    return core.pages(partial(_past_page, namespace or core.namespace, name), PastPage, PAGE_MAX, limit)
+
+
+def past_scheduling(core: Core, uid: str) -> Conversation[PastSchedulingView]:
+    return core.ask(Request("GET", f"/schedulings/past/{quote(str(uid), safe='')}"), PastSchedulingView)
+
+
+def _past_page(namespace: str, name: str | None, size: int, cursor: str | None) -> Request:
+    query = [("namespace", namespace), ("name", name), ("limit", size), ("after", cursor)]
+    return Request("GET", path_with("/schedulings/past", query))
+
+
+def _path(core: Core, kind: str, name: str, namespace: str | None) -> str:
+    space = quote(namespace or core.namespace, safe="")
+    return f"{BASE}/namespaces/{space}/{_plural(kind)}/{quote(name, safe='')}"
+
+
+def _plural(kind: str) -> str:
+    from shunter.model.object_manifests import find_kind  # the tables of all fields, which few commands need
+
+    found = find_kind(kind)
+    return next(plural for plural, each in PLURALS.items() if each == found)
+
+
+# ---- watching ----
+
+
+def watch(
+    core: Core, kind: str | None, name: str | None, namespace: str | None, after: int | None, present: bool
+) -> Conversation[None]:
+    """Emits WatchLines without end: every change behind version `after`, or from now on; with `present`, first what is
+    there, as ADDED. Where the cluster does not remember the changes since the last line, what is there is compared with
+    what was seen instead."""
+    asked, seen = _Asked(core, kind, name, namespace), _Seen()
+    if after is None:
+        news = seen.compare((yield from core.ask(asked.list_request(), ObjectList)))
+        for line in news if present else ():
+            yield Emit(line)
+    else:
+        seen.version = after
+    patience = core.patience()
+    while True:
+        try:
+            yield from core.exchange(asked.watch_request(seen.version), stream=True, patience=patience)
+        except Gone:
+            for line in seen.compare((yield from core.ask(asked.list_request(), ObjectList))):
+                yield Emit(line)
+            continue
+        partial = b""
+        try:
+            while data := (yield Read(QUIET_MAX_S)):
+                patience.calm()
+                *whole, partial = (partial + data).split(b"\n")
+                for line in [decode(text, WatchLine) for text in whole if text]:
+                    seen.take(line)
+                    yield Emit(line)
+        except (ConnectionLost, TimeoutError):
+            pass  # the same as a stream that ends: go on with the next one
+        yield from core.wait_out(_ended(), patience, Deadline(core.clock))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is looked at: a kind or all, a namespace or all, one name or all."""
+
+    core: Core
+    kind: str | None
+    name: str | None
+    namespace: str | None
+
+    def list_request(self) -> Request:
+        return Request("GET", path_with(self._path(), [("name", self.name)]))
+
+    def watch_request(self, version: int) -> Request:
+        query = [("name", self.name), ("watch", True), ("resourceVersion", version)]
+        return Request("GET", path_with(self._path(), query))
+
+    def _path(self) -> str:
+        plural = ALL_KINDS if self.kind is None else _plural(self.kind)
+        space = self.namespace or self.core.namespace
+        return f"{BASE}/{plural}" if space == ALL_NAMESPACES else f"{BASE}/namespaces/{quote(space, safe='')}/{plural}"
+
+
+Key = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What a watch has told so far, to go on from there."""
+
+    version: int = 0
+    _objects: dict[Key, ObjectView] = field(default_factory=dict)
+
+    def take(self, line: WatchLine) -> None:
+        self.version = line.object.resource_version
+        if line.type == "DELETED":
+            self._objects.pop(_key(line.object), None)
+        else:
+            self._objects[_key(line.object)] = line.object
+
+    def compare(self, page: ObjectList) -> list[WatchLine]:
+        """What must have happened for all to be as it is now."""
+        there = {_key(each): each for each in page.items}
+        lines = [WatchLine("DELETED", gone) for key, gone in self._objects.items() if key not in there]
+        for key, each in there.items():
+            known = self._objects.get(key)
+            if known is None or known.metadata.get("uid") != each.metadata.get("uid"):
+                lines.append(WatchLine("ADDED", each))
+            elif known.resource_version != each.resource_version:
+                lines.append(WatchLine("MODIFIED", each))
+        self._objects = there
+        self.version = int(page.metadata.resource_version)
+        return lines
+
+
+def _key(each: ObjectView) -> Key:
+    return each.kind, each.namespace, each.name
+
+
+def _ended() -> Unavailable:
+    error = Unavailable("the stream of changes ended")
+    error.retry_after_s = RESUMED_AFTER_S
+    return error
+
+
+def document_of(each: ObjectView) -> dict[str, Any]:
+    """The object as REST has it, to print or to edit it."""
+    document: dict[str, Any] = msgspec.to_builtins(each)
+    return document
