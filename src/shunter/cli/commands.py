@@ -66,6 +66,15 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("queue", "queues:queue", "Limit, pause, purge or delete a queue."),
         Entry("dead", "dead:dead", "List, replay or purge tasks that gave up."),
     ),
+    "Testbeds and schedulings": (
+        Entry("apply", "objects:apply", "Apply manifests of Testbeds, BatchJobs and Schedulings."),
+        Entry("get", "objects:get", "List Testbeds, BatchJobs or Schedulings."),
+        Entry("describe", "describe:describe", "Describe one of them for a person."),
+        Entry("edit", "edit:edit", "Edit one of them in your editor."),
+        Entry("delete", "objects:delete", "Delete some of them."),
+        Entry("watch", "objects:watch", "Watch them change."),
+        Entry("batchjob", "objects:batchjob", "Step in on BatchJobs: reset failed ones."),
+    ),
     "Look at the cluster": (
         Entry("nodes", "nodes:nodes", "List the nodes."),
         Entry("node", "nodes:node", "Show, label, drain or cordon one node."),

@@ -25,6 +25,10 @@ COLOURS = {
     "ready": "32", "succeeded": "32", "running": "36", "assigned": "36", "failed": "31", "down": "31",
     "cancelled": "33", "stopping": "33", "suspect": "33", "draining": "33", "drained": "33", "lost": "33",
     "pending": "2", "queued": "2", "waiting": "2", "paused": "33", "scheduled": "36", "dispatchable": "36",
+    "SUCCESS": "32", "FREE": "32", "RUNNING": "36", "OCCUPIED": "36", "IN_PROGRESS": "33", "RESERVED": "33",
+    "ERROR": "31", "INITIAL": "2", "ReadyState": "32", "RunningState": "36", "CompletedState": "32",
+    "FinishedState": "32", "FailedState": "31", "FailedSubmissionState": "31", "PendingDeletion": "33",
+    "InQueueState": "2", "AcquireState": "2",
 }  # fmt: skip
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -52,16 +56,28 @@ def print_document(value: Any, output: Format) -> None:
     plain = msgspec.to_builtins(value)
     if output is Format.JSON:
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode() + "\n")
-        return
+    else:
+        sys.stdout.write(yaml_text(plain))
+
+
+def yaml_text(plain: Any) -> str:
+    """YAML that our own reader, which follows YAML 1.2, reads as the same again: the library quotes only what would be
+    a number in YAML 1.1."""
     import yaml
 
-    yaml.dump(
-        plain,
-        sys.stdout,
-        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
-        sort_keys=False,
-        allow_unicode=True,
-    )
+    from shunter.model.documents import read_plain_word
+
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+            return True
+
+    def write_text(dumper: Any, text: str) -> Any:
+        style = None if isinstance(read_plain_word(text), str) else "'"
+        return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+    Dumper.add_representer(str, write_text)
+    text: str = yaml.dump(plain, Dumper=Dumper, sort_keys=False, allow_unicode=True)
+    return text
 
 
 def print_items(items: Iterable[Any], output: Format) -> None:

@@ -12,7 +12,9 @@ from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.printing import print_items
 from shunter.cli.services import settle
 from shunter.cli.stop import wait_for
+from shunter.model.errors import Invalid, Problem
 from shunter.model.jobs import LASTING, NAMESPACE_DEFAULT
+from shunter.model.objects import KINDS
 from shunter.model.views import SubmittedJob
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest
@@ -37,6 +39,7 @@ def submit(
     cat jobs.json | shunter submit -f - --wait
     """
     manifests = read_file(file)
+    _refuse_objects(manifests, file)
     with open_client(namespace) as client:
         submitted = _submit(client, manifests)
         if output is not Format.TABLE:
@@ -46,6 +49,14 @@ def submit(
                 print(each.name, _outcome(each), flush=True)
         if wait:
             raise typer.Exit(_wait(client, [each for each in submitted if each.run]))
+
+
+def _refuse_objects(manifests: list[Manifest], file: str) -> None:
+    for number, manifest in enumerate(manifests):
+        if manifest.get("kind") in KINDS:
+            field = f"items[{number}].kind" if len(manifests) > 1 else "kind"
+            fix = f"use: shunter apply -f {file}"
+            raise Invalid([Problem(field, "is applied, not submitted", manifest["kind"], fix)])
 
 
 def _wait(client: Client, runs: list[SubmittedJob]) -> int:

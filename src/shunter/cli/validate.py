@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -19,6 +19,7 @@ class FileReport(msgspec.Struct, kw_only=True):
     name: str
     valid: bool
     jobs: int
+    objects: int = 0
     problems: list[Problem]
 
 
@@ -28,6 +29,7 @@ def validate(
         typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON; - reads stdin. May be repeated."),
     ] = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of manifests, for editors.")] = False,
+    kind: Annotated[str, typer.Option(metavar="KIND", help="Of --schema: job, testbed, batchjob, scheduling.")] = "job",
     output: Output = Format.TABLE,
 ) -> None:
     """Check manifest files without a cluster. The exit code is 0 if all of them are valid, else 2.
@@ -39,11 +41,10 @@ def validate(
     shunter validate -f job.yaml
     shunter validate -f jobs/a.yaml -f jobs/b.yaml
     shunter validate --schema > job.schema.json
+    shunter validate --schema --kind testbed
     """
     if schema:
-        from shunter.model.manifests import job_schema
-
-        print_document(job_schema(), Format.YAML if output is Format.YAML else Format.JSON)
+        print_document(_schema(kind), Format.YAML if output is Format.YAML else Format.JSON)
         return
     if not files:
         raise typer.BadParameter("name a file to check, like: shunter validate -f job.yaml", param_hint="--file")
@@ -56,20 +57,36 @@ def validate(
     raise typer.Exit(DONE if all(report.valid for report in reports) else WRONG_USE)
 
 
+def _schema(kind: str) -> dict[str, Any]:
+    from shunter.model.manifests import job_schema
+    from shunter.model.object_manifests import find_kind, object_schema
+
+    return job_schema() if kind.lower() in ("job", "jobs") else object_schema(find_kind(kind, "--kind"))
+
+
 def _check(file: str) -> FileReport:
     from shunter.model.manifests import validate_documents
+    from shunter.model.object_manifests import is_job, object_problems
+    from shunter.model.objects import KINDS
     from shunter.planning.constraints import parse_constraint, parse_job_match
 
     try:
         documents = read_file(file)
     except Invalid as error:
         return FileReport(name=file, valid=False, jobs=0, problems=list(error.problems))
+    if any(document.get("kind") in KINDS for document in documents):  # where Jobs are among them, it says so
+        problems = object_problems(documents)
+        jobs = sum(map(is_job, documents))
+        objects = len(documents) - jobs
+        return FileReport(name=file, valid=not problems, jobs=jobs, objects=objects, problems=problems)
     problems = validate_documents(documents, check_constraint=parse_constraint, check_job_match=parse_job_match)
     return FileReport(name=file, valid=not problems, jobs=len(documents), problems=problems)
 
 
 def _tell(report: FileReport) -> None:
     if report.valid:
-        print(f"{report.name}: valid, {report.jobs} job{'s' if report.jobs != 1 else ''}")
+        counted = [(report.jobs, "job"), (report.objects, "object")]
+        found = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in counted if count]
+        print(f"{report.name}: valid, {', '.join(found)}")
     for problem in report.problems:
         print(f"{report.name}: {problem}", file=sys.stderr)

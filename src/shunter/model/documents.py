@@ -172,8 +172,11 @@ def _scalar(event: Any) -> Any:
     """A word's value; only plain words can be anything but text."""
     _refuse_tag(event)
     word: str = event.value
-    if not event.implicit[0] or event.tag in _STRING_TAGS:
-        return word
+    return word if not event.implicit[0] or event.tag in _STRING_TAGS else read_plain_word(word)
+
+
+def read_plain_word(word: str) -> Any:
+    """What a word without quotes stands for."""
     if word in _WORDS:
         return _WORDS[word]
     if word[0] not in "+-.0123456789" or len(word) > DIGITS_MAX:

@@ -20,6 +20,7 @@ from shunter.model.timing_fields import GROUP_AFTER_FIELD, TIMING_FIELDS
 
 API_VERSION = "shunter.dev/v1"
 GROUPS_MAX = 100
+APPLIED_KINDS = ("Testbed", "BatchJob", "Scheduling")  # of `model.objects`
 
 TYPES = (BATCH, SERVICE, SYSTEM, SYSBATCH)
 # Fields that only some types of job can have; all other fields are for every type.
@@ -102,11 +103,23 @@ def _spec_schema() -> Schema:
     return SPEC.schema | {"anyOf": something, "allOf": _type_rules()}
 
 
+def _kind() -> Field:
+    job = choice("Job", required=True)
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if value in APPLIED_KINDS:
+            problems.add(path, "is applied, not submitted", value=value, fix="use: shunter apply -f FILE")
+            return value
+        return job.read(value, path, problems)
+
+    return replace(job, read=read)
+
+
 DOCUMENT = Section(
     "a job: groups of tasks that are alike",
     {
         "apiVersion": choice(API_VERSION, required=True),
-        "kind": choice("Job", later=("Testbed", "BatchJob", "Scheduling"), required=True),
+        "kind": _kind(),
         "metadata": METADATA.as_field(default=METADATA.read({}, "", Problems())),
         "spec": Field(SPEC.read_given, _spec_schema(), required=True),
     },

@@ -44,9 +44,18 @@ def apply(core: Core, documents: Source | Iterable[Manifest], namespace: str | N
     manifests = read_manifests(documents) if isinstance(documents, Mapping | str | Path) else list(documents)
     path = path_with("/apply", [("namespace", namespace or core.namespace)])
     headers = (JSON, ("Idempotency-Key", core.new_key()))
-    body = msgspec.json.encode({"items": manifests})
+    body = msgspec.json.encode({"items": unfold(manifests)})
     page = yield from core.ask(Request("POST", path, headers, body), AppliedPage)
     return page.items
+
+
+def unfold(documents: Iterable[Manifest]) -> list[Manifest]:
+    """A list that was printed is all of its items: `get -o yaml` prints one."""
+    found: list[Manifest] = []
+    for document in documents:
+        items = document.get("items")
+        found += items if isinstance(items, list) and "spec" not in document else [document]
+    return found
 
 
 def get(core: Core, kind: str, name: str, namespace: str | None) -> Conversation[ObjectView]:

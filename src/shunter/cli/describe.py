@@ -1,0 +1,190 @@
+"""The command `describe`: all that a person wants to know of one Testbed, BatchJob or Scheduling."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from shunter.cli.connection import open_client
+from shunter.cli.object_options import Kind, Name, kind_of
+from shunter.cli.object_tables import PROGRESS, engine_of, name_of, slot_numbers, state_of, strategy_of
+from shunter.cli.options import Namespace
+from shunter.cli.printing import Column, age, counted, print_facts, print_table, took_s
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.object_views import ObjectView
+from shunter.model.resources import format_duration
+
+GRID_COLUMNS_MAX = 6  # with more slots on a node, each slot gets a line
+RUNS_SHOWN = 10
+Facts = list[tuple[str, str]]
+
+
+def describe(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
+    """Describe one Testbed, BatchJob or Scheduling for a person.
+
+    Of a Testbed its slots by node, who has each and since when; of a Scheduling how far it is with each job and what
+    it waits for; of a BatchJob its state, its slots, its runs, and what of its manifest is not used here.
+
+    \b
+    shunter describe testbed profiler-testbed
+    shunter describe bj spark-crawler
+    """
+    with open_client(namespace) as client:
+        found = client.get(kind_of(kind), name)
+    {"Testbed": _testbed, "BatchJob": _batch_job, "Scheduling": _scheduling}[found.kind](found)
+
+
+def _head(each: ObjectView) -> Facts:
+    metadata = each.metadata
+    labels = ", ".join(f"{key}={value}" for key, value in metadata.get("labels", {}).items())
+    going = metadata.get("deletionTimestamp")
+    return [
+        ("state", state_of(each)),
+        ("deleted", f"asked {age(going)} ago; it goes when nothing needs it any more" if going else ""),
+        ("age", age(metadata.get("creationTimestamp"))),
+        ("labels", labels),
+    ]
+
+
+def _title(each: ObjectView) -> str:
+    return f"{each.kind} {each.namespace}/{each.name}"
+
+
+def _print_list(title: str, lines: Iterable[str]) -> None:
+    found = list(lines)
+    if found:
+        print(f"\n{title}")
+        for line in found:
+            print(f"  {line}")
+
+
+# ---- testbeds ----
+
+
+def _testbed(each: ObjectView) -> None:
+    slots = each.status.get("slots", [])
+    nodes = {slot["nodeName"]: slot["nodeId"] for slot in slots}
+    states = Counter(slot["state"].lower() for slot in slots)
+    size = ", ".join(f"{name} {amount}" for name, amount in each.spec["resourcesPerSlot"].items())
+    claims = ", ".join(name_of(claim, each) for claim in each.status.get("claims", []))
+    facts = [
+        *_head(each),
+        ("slots", f"{len(slots)} on {len(nodes)} nodes: {counted(dict(sorted(states.items())))}"),
+        ("size", size),
+        ("node label", each.spec["nodeLabel"]),
+        ("sharing", each.spec.get("sharing", "exclusive")),
+        ("claimed by", claims or "nobody"),
+    ]
+    print_facts(_title(each), facts)
+    if slots:
+        print()
+        _print_slots(each, slots, nodes)
+    _print_list("Problems", each.status.get("problems", []))
+    by_node = each.status.get("nodeProblems", {})
+    _print_list("Problems of nodes", (f"{node}: {text}" for node, texts in by_node.items() for text in texts))
+
+
+def _print_slots(each: ObjectView, slots: list[dict[str, Any]], nodes: dict[str, int]) -> None:
+    """A grid: a row for each node in the order of the testbed, a column for each place on it."""
+    places = max(slot["slotPositionOnNode"] for slot in slots) + 1
+    if places > GRID_COLUMNS_MAX:
+        columns = [Column("SLOT", right=True), Column("STATE"), Column("NODE"), Column("WHO"), Column("SINCE")]
+        rows = ([str(s["position"]), s["state"], s["nodeName"], _holder(s, each), age(s["since"])] for s in slots)
+        print_table(columns, rows, state_column=1)
+        return
+    cells = {(slot["nodeName"], slot["slotPositionOnNode"]): _cell(slot, each) for slot in slots}
+    by_id = sorted(nodes, key=lambda node: (nodes[node], node))
+    columns = [Column("NODE"), *(Column(f"SLOT {place + 1}") for place in range(places))]
+    print_table(columns, ([node, *(cells.get((node, place), "-") for place in range(places))] for node in by_id))
+
+
+def _cell(slot: dict[str, Any], each: ObjectView) -> str:
+    who = f" {_holder(slot, each)}" if "heldBy" in slot else ""
+    leaving = ", leaves" if slot.get("leaving") else ""
+    return f"#{slot['position']} {slot['state']}{who} {age(slot['since'])}{leaving}"
+
+
+def _holder(slot: dict[str, Any], each: ObjectView) -> str:
+    """`spark-pi[0] by first`: the executor, and the Scheduling that put it there."""
+    held = slot.get("heldBy")
+    if held is None:
+        return "-"
+    return f"{name_of(held['job'], each)}[{held['executor']}] by {name_of(held['scheduling'], each)}"
+
+
+# ---- schedulings ----
+
+
+def _scheduling(each: ObjectView) -> None:
+    facts = [
+        *_head(each),
+        ("since", age(each.status.get("since"))),
+        ("testbed", name_of(each.spec["testbed"], each)),
+        ("strategy", _strategy(each)),
+        ("waits for", each.status.get("waitsFor", "")),
+    ]
+    print_facts(_title(each), facts)
+    _print_list("Problems", each.status.get("problems", []))
+    states = each.status.get("jobStates", [])
+    for word in PROGRESS:
+        _print_list(word, (_progress(job, each) for job in states if job["state"] == word))
+
+
+def _strategy(each: ObjectView) -> str:
+    if "queueBased" in each.spec:
+        entries = each.spec["queueBased"]
+        jobs = {(entry["namespace"], entry["name"]) for entry in entries}
+        return f"queue of {len(entries)} executors of {len(jobs)} jobs"
+    return f"{strategy_of(each)}, {len(each.spec['slotBased']['jobs'])} jobs"
+
+
+def _progress(job: dict[str, Any], each: ObjectView) -> str:
+    slots = job.get("slotIds", [])
+    return name_of(job["name"], each) + (f", slots {slot_numbers(slots)}" if slots else "")
+
+
+# ---- batch jobs ----
+
+
+def _batch_job(each: ObjectView) -> None:
+    status = each.status
+    claim = each.spec.get("activeScheduling")
+    runs = status.get("runs", 0)
+    facts = [
+        *_head(each),
+        ("engine", engine_of(each)),
+        ("claimed by", name_of(claim, each) if claim else "nobody"),
+        ("testbed", name_of(status["slots"], each) if "slots" in status else ""),
+        ("slots", _places(status)),
+        ("remembers", ", ".join(each.spec.get("externalScheduler", {}))),
+        ("runs", f"{runs:,}" + (f"; output: shunter logs bj.{each.name}/executor/0" if runs else "")),
+    ]
+    print_facts(_title(each), facts)
+    _print_list("Problems", status.get("problems", []))
+    _print_list("Not used here", status.get("unusedFields", []))
+    events = status.get("scheduledEvents", [])
+    if events:
+        print("\nRuns, newest first")
+        columns = [Column("START"), Column("TOOK", right=True)]
+        columns += [Column(title) for title in ("RESULT", "SCHEDULING", "TESTBED", "SLOTS")]
+        print_table(columns, (_run(event, each) for event in events[: -RUNS_SHOWN - 1 : -1]), state_column=2)
+
+
+def _places(status: dict[str, Any]) -> str:
+    numbers = status.get("slotIds", [])
+    nodes = list(dict.fromkeys(place["nodeName"] for place in status.get("places", [])))
+    return f"{slot_numbers(numbers)} on {', '.join(nodes)}" if numbers else ""
+
+
+def _run(event: dict[str, Any], each: ObjectView) -> list[str]:
+    took = took_s(event["start"], event["stop"])
+    result = {None: "running" if event["stop"] is None else "stopped", True: "succeeded", False: "failed"}
+    return [
+        event["start"] or "-",
+        "-" if took is None else format_duration(took),
+        result[event["successful"]],
+        name_of(event["scheduling"], each),
+        name_of(event["slots"], each),
+        slot_numbers(event["slotIds"]),
+    ]

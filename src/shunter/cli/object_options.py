@@ -1,0 +1,51 @@
+"""Arguments of the commands about Testbeds, BatchJobs and Schedulings: kinds, names, and what the shell offers."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+import typer
+
+from shunter.cli.completion import OFFERED_MAX
+from shunter.model.errors import Invalid, Problem, ShunterError
+from shunter.model.objects import KINDS, PLURALS
+
+# What somebody may be used to ask for in this way; it has a command of its own.
+ELSEWHERE = {"job": "jobs", "jobs": "jobs", "node": "nodes", "nodes": "nodes", "events": "events", "queues": "queues"}
+KIND_HELP = "testbed (tb), batchjob (bj) or scheduling (sched)."
+
+
+def complete_kinds(incomplete: str) -> list[str]:
+    return [word for word in (*map(str.lower, KINDS), *PLURALS) if word.startswith(incomplete.lower())]
+
+
+def complete_objects(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Names of the kind that was typed before."""
+    from shunter.sdk.client import connect
+
+    try:
+        with connect(namespace=os.environ.get("SHUNTER_NAMESPACE", "default"), patience_s=0) as client:
+            names = [each.name for each in client.objects(ctx.params.get("kind"))]
+            return [name for name in names if name.startswith(incomplete)][:OFFERED_MAX]
+    except ShunterError:
+        return []
+
+
+Kind = Annotated[str, typer.Argument(metavar="KIND", help=KIND_HELP, autocompletion=complete_kinds)]
+AnyKind = Annotated[
+    str | None, typer.Argument(metavar="[KIND", help=KIND_HELP + " Default: all.", autocompletion=complete_kinds)
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the object.", autocompletion=complete_objects)]
+AnyName = Annotated[
+    str | None, typer.Argument(metavar="[NAME]", help="Only this one.", autocompletion=complete_objects)
+]
+
+
+def kind_of(word: str) -> str:
+    """The kind that is meant. Raises Invalid, with the nearest or with the command that knows."""
+    from shunter.model.object_manifests import find_kind
+
+    if word.lower() in ELSEWHERE:
+        raise Invalid([Problem("KIND", "has a command of its own", word, f"use: shunter {ELSEWHERE[word.lower()]}")])
+    return find_kind(word, "KIND")
