@@ -116,7 +116,8 @@ class MemoryObjectDesk:
     ) -> BatchJob:
         job = await self.object(caller, "BatchJob", name)
         assert isinstance(job, BatchJob)
-        spec = msgspec.structs.replace(job.spec, external=job.spec.external | dict(data))
+        external = {key: rows for key, rows in (job.spec.external | dict(data)).items() if rows}
+        spec = msgspec.structs.replace(job.spec, external=external)
         meta = msgspec.structs.replace(job.meta, generation=job.meta.generation + 1)
         changed: BatchJob = await self.put(msgspec.structs.replace(job, meta=meta, spec=spec))
         return changed

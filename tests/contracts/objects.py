@@ -302,11 +302,12 @@ async def what_is_not_remembered_any_more_is_gone(stage: Stage) -> None:
 
 
 async def keys_of_external_data_are_replaced_one_by_one(stage: Stage) -> None:
-    await stage.apply(batch_job(externalScheduler={"profiler": [{"a": "1"}], "mine": [{"b": "2"}]}))
+    """A key without rows goes."""
+    await stage.apply(batch_job(externalScheduler={"profiler": [{"a": "1"}], "mine": [{"b": "2"}], "old": [{}]}))
     name = ObjectName("default", "crawler")
     before = await stage.desk.object(ME, "BatchJob", name)
-    changed = await stage.desk.write_external(ME, name, {"profiler": [{"a": "2 (2)"}], "new": []})
-    assert changed.spec.external == {"profiler": [{"a": "2 (2)"}], "mine": [{"b": "2"}], "new": []}
+    changed = await stage.desk.write_external(ME, name, {"profiler": [{"a": "2 (2)"}], "old": []})
+    assert changed.spec.external == {"profiler": [{"a": "2 (2)"}], "mine": [{"b": "2"}]}
     assert changed.meta.revision > before.meta.revision
     await stage.settled()
     [applied] = await stage.apply(batch_job())

@@ -15,6 +15,8 @@ from typer.main import get_command
 from shunter.cli.main import app
 from shunter.model.documents import parse_documents
 from shunter.model.manifests import parse_job
+from shunter.model.object_manifests import read_objects
+from shunter.model.objects import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -65,6 +67,13 @@ def test_job_manifests_in_a_page_are_accepted(page: Path) -> None:
         for document in parse_documents(block):
             if isinstance(document, dict) and document.get("kind") == "Job":
                 parse_job(document, name_default="made-up")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_manifests_of_objects_in_a_page_are_accepted(page: Path) -> None:
+    for block in code_blocks(page, "yaml"):
+        documents = [each for each in parse_documents(block) if isinstance(each, dict) and each.get("kind") in KINDS]
+        read_objects(documents)
 
 
 def test_python_in_the_readme_compiles() -> None:

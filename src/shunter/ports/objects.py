@@ -75,7 +75,7 @@ class ObjectDesk(Protocol):
     async def write_external(
         self, caller: Caller, name: ObjectName, data: Mapping[str, list[dict[str, str]]]
     ) -> BatchJob:
-        """Replace the keys of `externalScheduler` that are named and leave the others."""
+        """Replace the keys of `externalScheduler` that are named and leave the others; one without rows goes."""
         ...
 
     async def reset(self, caller: Caller, name: ObjectName) -> BatchJob:

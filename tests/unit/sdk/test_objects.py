@@ -76,7 +76,7 @@ async def test_the_async_client_knows_objects(served: tuple[str, MemoryObjectDes
         assert (await c.get("testbeds", "bench")).kind == "Testbed"
         assert len(await c.objects("bj")) == 1
         assert (await c.patch("tb", "bench", {"spec": {"slotsPerNode": 5}})).spec["slotsPerNode"] == 5
-        assert (await c.write_external("crawler", {"a": []})).spec["externalScheduler"] == {"a": []}
+        assert (await c.write_external("crawler", {"a": [{"b": "1"}]})).spec["externalScheduler"] == {"a": [{"b": "1"}]}
         with pytest.raises(shunter.Conflict):
             await c.reset("crawler")
         watched = c.watch("Scheduling", present=True)
