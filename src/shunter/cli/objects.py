@@ -148,7 +148,7 @@ def delete(
     wait: Annotated[bool, typer.Option("--wait", help="Wait until they are gone.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
 ) -> None:
-    """Delete Testbeds, BatchJobs or Schedulings. What they hold is released first.
+    """Delete Testbeds, BatchJobs or Schedulings. What they hold is released first. Those of a file go one by one.
 
     Deleting a Scheduling ends its applications; its jobs are ready again once all processes are gone. A Testbed in use
     goes when its executors have ended.
@@ -169,7 +169,7 @@ def delete(
                 tell(f"error: {error.detail}")
                 code = WRONG_USE
                 continue
-            if wait:
+            if wait or files:  # what comes next in a file is used by what has just been asked to go
                 _wait_until_gone(client, target)
             print(target[0], target[1], "deleted", flush=True)
     raise typer.Exit(code)
