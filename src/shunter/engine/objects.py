@@ -16,7 +16,9 @@ from shunter.engine import changes as c
 from shunter.engine.round import Round
 from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, Problem
-from shunter.model.object_meta import Meta, ObjectName
+from shunter.model.object_drafts import check_own, is_settled, settle
+from shunter.model.object_meta import Document, Meta, ObjectName
+from shunter.model.object_wire import object_document
 from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft, Object
 from shunter.model.schedulings import SchedulingSpec, SchedulingState
 from shunter.model.testbeds import TestbedState
@@ -112,21 +114,13 @@ def _take(round: Round, draft: Draft, user: str) -> Taken:
         )  # fmt: skip
         _set(round, draft.kind, meta, draft.spec)
         return Taken(draft.kind, draft.name, CREATED)
-    spec, meta = _merged(before, draft), before.meta
-    if spec == before.spec and (draft.labels, draft.annotations) == (meta.labels, meta.annotations):
+    spec, meta = settle(draft, before), before.meta
+    if is_settled(draft, spec, before):
         return Taken(draft.kind, draft.name, UNCHANGED)
     generation = meta.generation + (spec != before.spec)
     meta = replace(meta, generation=generation, labels=draft.labels, annotations=draft.annotations)
     _set(round, draft.kind, meta, spec)
     return Taken(draft.kind, draft.name, CONFIGURED)
-
-
-def _merged(before: Object, draft: Draft) -> Any:
-    """A manifest of a BatchJob that says nothing of a scheduler's data leaves it."""
-    spec = draft.spec
-    if isinstance(before, BatchJob) and isinstance(spec, BatchJobSpec):
-        return replace(spec, external={**before.spec.external, **spec.external})
-    return spec
 
 
 def _set(round: Round, kind: str, meta: Meta, spec: Any) -> None:
@@ -137,7 +131,7 @@ def _set(round: Round, kind: str, meta: Meta, spec: Any) -> None:
 
 
 def _refuse(round: Round, drafts: list[Draft]) -> None:
-    """Raises before anything is recorded."""
+    """Raises before anything is recorded. That somebody is late is told before anything else."""
     book, problems = round.state.objects, []
     seen: set[tuple[str, ObjectName]] = set()
     for number, draft in enumerate(drafts):
@@ -146,20 +140,22 @@ def _refuse(round: Round, drafts: list[Draft]) -> None:
             problems.append(Problem(f"{path}metadata.name", "is given twice in this file", str(draft.name)))
         seen.add((draft.kind, draft.name))
         before: Any = book.get(draft.kind, draft.name)
-        if draft.revision is not None:
-            if before is None:
-                raise Conflict(f"{draft.kind} {draft.name} does not exist any more; its resourceVersion was given")
-            _check_revision(draft.kind, before, draft.revision)
+        settle(draft, before)  # raises Conflict where it is based on another version
         if before is not None:
             _refuse_change(draft, before)
         if isinstance(draft.spec, SchedulingSpec):
             problems += _impossible(round, draft.spec, drafts, path)
+    check_own(drafts, [_shown(book.get(draft.kind, draft.name)) if draft.own else None for draft in drafts])
     if problems:
         raise Invalid(problems)
     for kind in {draft.kind for draft in drafts}:
         added = sum(draft.kind == kind and book.get(kind, draft.name) is None for draft in drafts)
         if sum(1 for _ in book.all(kind)) + added > OBJECTS_MAX:
             raise Busy(f"the cluster keeps at most {OBJECTS_MAX} objects of kind {kind}", 5.0)
+
+
+def _shown(object: Object | None) -> Document | None:
+    return None if object is None else object_document(object)
 
 
 def _check_revision(kind: str, object: Any, revision: int) -> None:

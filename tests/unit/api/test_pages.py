@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from shunter.api.object_routes import GROUP_VERSION
 from shunter.api.routes import ROUTES
 from shunter.model.documents import parse_documents
 from shunter.model.fields import Section
 from shunter.model.job_fields import METADATA, SPEC
 from shunter.model.manifests import parse_job
+from shunter.model.objects import PLURALS
 from shunter.model.placing_fields import RESTART, UPDATE
 from shunter.model.task_fields import MOUNT, PORT
 from shunter.model.timing_fields import AFTER, PARAMETERS, SCHEDULE
@@ -21,12 +23,21 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def test_the_page_on_rest_lists_every_path_with_its_parameters() -> None:
     text = (DOCS / "rest.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| `([A-Z]+ /[^`]*)`[^|]*\| (.*) \|$", text, flags=re.MULTILINE))
-    assert set(rows) == {f"{route.method} {route.path}" for route in ROUTES}
+    rows = dict(re.findall(r"^\| `([A-Z]+ (?:/|APIS)[^`]*)`[^|]*\| (.*) \|$", text, flags=re.MULTILINE))
+    assert set(rows) == {f"{route.method} {printed(route.path)}" for route in ROUTES}
     for route in ROUTES:
-        row = rows[f"{route.method} {route.path}"]
+        row = rows[f"{route.method} {printed(route.path)}"]
         missing = [name.name for name in route.query.parameters if f"`{name.name}" not in row]
         assert not missing, f"{route.name}: {missing}"
+
+
+def printed(path: str) -> str:
+    """As the page has it: what all kinds of objects have stands there once."""
+    if not path.startswith(GROUP_VERSION):
+        return path
+    kinds = "|".join(PLURALS)
+    path = re.sub(rf"/({kinds})(?=$|/{{object}}$)", "/KINDS", path.replace(GROUP_VERSION, "APIS"))
+    return path.replace("{object}", "{name}")
 
 
 def printed_manifests() -> list[object]:

@@ -279,7 +279,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten() -> None:
         revision = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")].meta.revision
         await stage.engine.write_external(ObjectName("default", "a"), {"profiler": [{"b": "24 (16)"}]})
         stale = replace(command("a"), revision=revision, labels={"x": "y"})
-        with pytest.raises(Conflict, match="changed meanwhile"):
+        with pytest.raises(Conflict, match="changed in the meantime"):
             await stage.engine.apply_objects([stale], "tester")
         await stage.engine.write_external(ObjectName("default", "a"), {"other": [{"b": "1"}]})
         kept = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")].spec.external

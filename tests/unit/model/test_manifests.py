@@ -153,10 +153,10 @@ def test_unknown_fields_name_the_nearest_known_one() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Testbed", "BatchJob", "Scheduling"])
-def test_kinds_of_later_versions_are_refused_as_such(kind: str) -> None:
+def test_kinds_that_are_applied_are_refused_with_the_way(kind: str) -> None:
     (problem,) = problems(manifest() | {"kind": kind})
-    assert (problem.field, problem.value, problem.fix) == ("kind", kind, "use Job")
-    assert problem.message == "is not supported by this version"
+    assert (problem.field, problem.value, problem.fix) == ("kind", kind, "use: shunter apply -f FILE")
+    assert problem.message == "is applied, not submitted"
 
 
 @pytest.mark.parametrize(
