@@ -84,7 +84,12 @@ def on_reset(round: Round, name: ObjectName) -> None:
         raise Conflict(f"BatchJob {name} is in {job.status.state.word}: only a failed one can be reset")
     if job.claim is not None:
         raise Conflict(f"BatchJob {name} is claimed by scheduling {job.claim.scheduling}: delete that first")
-    status = BatchJobStatus(events=job.status.events, runs=job.status.runs, observed_generation=job.meta.generation)
+    status = BatchJobStatus(
+        events=job.status.events,
+        runs=job.status.runs,
+        observed_generation=job.meta.generation,
+        since_ms=round.now_ms,
+    )
     move(round, BATCH_JOB, job, status)
 
 

@@ -18,7 +18,7 @@ _WHOLE_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
 class Layout:
     """What a testbed shall be."""
 
-    node_ids: Mapping[SlotPlace, int]  # of every slot that it shall have
+    node_ids: Mapping[SlotPlace, int]  # of every slot that it shall have, by their global numbers
     node_problems: Mapping[str, list[str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     fits: bool = True
@@ -28,12 +28,13 @@ def lay_out(spec: TestbedSpec, nodes: Sequence[LabelledNode]) -> Layout:
     """`slots_per_node` on every node whose label is a whole number. Where one node has no room for its slots the
     testbed does not fit, and has none anywhere."""
     numbered = [(int(node.label), node) for node in nodes if _WHOLE_NUMBER.fullmatch(node.label)]
+    numbered.sort(key=lambda pair: (pair[0], pair[1].name))
     node_problems = {node.name: found for node in nodes if (found := problems_of_node(spec, node))}
     return Layout(
         node_ids={
             SlotPlace(node.name, position): number
-            for number, node in numbered
             for position in range(spec.slots_per_node)
+            for number, node in numbered
         },
         node_problems=node_problems,
         problems=_problems_of_all(spec, nodes, numbered),

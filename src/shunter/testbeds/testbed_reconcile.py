@@ -6,7 +6,7 @@ A slot in use is never touched: what was asked of it happens once it is free.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -21,9 +21,9 @@ def reconcile_testbed(
 ) -> TestbedStatus:
     """Its status as it should be: the present one itself where nothing is to do."""
     layout = Layout(node_ids={}) if testbed.meta.is_deleting else lay_out(testbed.spec, nodes)
-    ready = {node.name: node.is_ready for node in nodes}
+    away = {node.name for node in nodes if not node.is_ready}
     wanted = _wanted(testbed, layout, nodes, uses, now_ms)
-    slots = tuple(_moved(slot, uses.get(slot.place), ready.get(slot.place.node, True), now_ms) for slot in wanted)
+    slots = tuple(_moved(slot, uses.get(slot.place), slot.place.node not in away, now_ms) for slot in wanted)
     status = msgspec.structs.replace(
         testbed.status,
         slots=slots,
@@ -52,10 +52,16 @@ def _wanted(
         return present.get(place) or Slot(place, layout.node_ids.get(place, 0), size, since_ms=now_ms)
 
     used = {place: _used(slot_in(place), layout, size) for place in uses}
-    places = _made_now(layout, used, nodes, size) if layout.fits else ()
-    slots = [*used.values(), *(_unused(slot_in(place), layout.node_ids[place], size) for place in places)]
-    slots.sort(key=lambda slot: (slot.place not in layout.node_ids, slot.place.position, slot.node_id, slot.place.node))
-    return slots
+    room = _room_beside(used, nodes)
+    slots = []
+    for place, node_id in layout.node_ids.items():
+        if place in used:
+            slots.append(used[place])
+        elif layout.fits and (place.node not in room or _take(room[place.node], size)):
+            slots.append(_unused(slot_in(place), node_id, size))
+    going = [slot for place, slot in used.items() if place not in layout.node_ids]
+    going.sort(key=lambda slot: (slot.place.position, slot.node_id, slot.place.node))
+    return slots + going
 
 
 def _used(slot: Slot, layout: Layout, size: dict[str, int]) -> Slot:
@@ -67,34 +73,28 @@ def _used(slot: Slot, layout: Layout, size: dict[str, int]) -> Slot:
 
 
 def _unused(slot: Slot, node_id: int, size: dict[str, int]) -> Slot:
-    if (slot.node_id, slot.size, slot.is_leaving) == (node_id, size, False):
+    if slot.node_id == node_id and slot.size == size and not slot.is_leaving:
         return slot
     return msgspec.structs.replace(slot, node_id=node_id, size=size, is_leaving=False)
 
 
-def _made_now(
-    layout: Layout, used: Mapping[SlotPlace, Slot], nodes: Sequence[LabelledNode], size: Mapping[str, int]
-) -> Iterator[SlotPlace]:
-    """Places of slots that nobody uses. On a node with leaving slots there may be room for some of them only, until
-    those are gone."""
+def _room_beside(used: Mapping[SlotPlace, Slot], nodes: Sequence[LabelledNode]) -> dict[str, dict[str, int]]:
+    """What is left for slots that nobody uses, of nodes with leaving slots: there may be too little for all of them,
+    until those are gone. On all other nodes there is enough."""
     crowded = {place.node for place, slot in used.items() if slot.is_leaving}
     room = {node.name: dict(node.free) for node in nodes if node.name in crowded}
     for place, slot in used.items():
-        if place.node in room:
-            _take(room[place.node], slot.size)
-    for place in layout.node_ids:
-        if place in used:
-            continue
-        if place.node in room:
-            if any(room[place.node].get(resource, 0) < amount for resource, amount in size.items()):
-                continue
-            _take(room[place.node], size)
-        yield place
+        for resource, amount in slot.size.items() if place.node in room else ():
+            room[place.node][resource] = room[place.node].get(resource, 0) - amount
+    return room
 
 
-def _take(room: dict[str, int], size: Mapping[str, int]) -> None:
+def _take(room: dict[str, int], size: Mapping[str, int]) -> bool:
+    if any(room.get(resource, 0) < amount for resource, amount in size.items()):
+        return False
     for resource, amount in size.items():
-        room[resource] = room.get(resource, 0) - amount
+        room[resource] -= amount
+    return True
 
 
 # ---- what state they are in ----
@@ -102,6 +102,8 @@ def _take(room: dict[str, int], size: Mapping[str, int]) -> None:
 
 def _moved(slot: Slot, use: SlotUse | None, is_ready: bool, now_ms: int) -> Slot:
     state, holder = slot.state, use.holder if use else None
+    if state is SlotState.FREE and use is None and is_ready:
+        return slot  # as most of them
     for event in _events(slot, use, is_ready):
         state = SLOT.move(state, event)
     if state is slot.state and holder == slot.holder:
@@ -131,11 +133,10 @@ def _events(slot: Slot, use: SlotUse | None, is_ready: bool) -> list[SlotEvent]:
 
 
 def _event(status: TestbedStatus, layout: Layout) -> TestbedEvent:
-    states = {slot.state for slot in status.slots}
     if not layout.fits:
         return TestbedEvent.BROKEN
-    if SlotState.OCCUPIED in states:
+    if any(slot.state is SlotState.OCCUPIED for slot in status.slots):
         return TestbedEvent.OCCUPIED
-    if SlotState.RESERVED in states:
+    if any(slot.state is SlotState.RESERVED for slot in status.slots):
         return TestbedEvent.RESERVED
     return TestbedEvent.BROKEN if status.node_problems else TestbedEvent.IDLE
