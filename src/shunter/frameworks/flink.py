@@ -37,6 +37,8 @@ logger.tokens.name = org.apache.flink.runtime.security.token
 logger.tokens.level = ERROR
 logger.web.name = org.apache.flink.runtime.webmonitor
 logger.web.level = ERROR
+logger.collect.name = org.apache.flink.streaming.api.operators.collect
+logger.collect.level = ERROR
 """
 
 
