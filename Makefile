@@ -5,10 +5,10 @@ BIN := .venv/bin
 TESTS := tests
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup setup-bench setup-docker up down test check lint format types sim sim-ci crash bench bench-small docs proto lock clean
+.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks up down test check lint format types sim sim-ci crash bench bench-small docs proto lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # ---- use it ----
 
@@ -25,6 +25,9 @@ down: setup ## stop the cluster; its jobs and history stay
 
 test: setup setup-docker ## all everyday tests
 	$(PYTEST) $(TESTS) -n 2 --dist loadfile -m "not slow"
+
+test-frameworks: setup setup-frameworks ## BatchJobs with real Spark and Flink
+	$(PYTEST) tests/frameworks
 
 check: lint types test ## what CI asks of every change: lint, types, tests
 
@@ -64,6 +67,9 @@ crash: setup ## kill real managers, workers and keepers under load
 
 setup-docker: ## install what tests of containers need, where that is allowed
 	@sh scripts/setup_docker.sh
+
+setup-frameworks: setup ## install Java, Spark and Flink for BatchJobs, where that is allowed
+	@sh scripts/setup_frameworks.sh
 
 setup-bench: setup ## add the benchmarks' peers to .venv
 	@sh scripts/setup.sh bench

@@ -1,4 +1,4 @@
-"""Builds the jars of these examples from their sources: `python3 build_jars.py [FOLDER]`, `jars/` beside it without one.
+"""Builds the jars of these examples from their sources: `python3 build_jars.py [FOLDER]`; else into `jars/` beside it.
 
 Needs what the applications need anyway: Spark comes with the Scala compiler, and Java 17 with its own, even where there
 is no `javac` command.

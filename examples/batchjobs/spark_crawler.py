@@ -1,5 +1,5 @@
-"""Crawls a web site with Spark: the pages of one distance from the start are fetched by all executors at once. The driver
-prints how many words each page has, and which slots fetched them, as JSON."""
+"""Crawls a web site with Spark: the pages of one distance from the start are fetched by all executors at once. The
+driver prints how many words each page has, and which slots fetched them, as JSON."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""How often each word occurs in a text, counted by Spark. The driver prints it as JSON, and which slots did the work."""
+"""How often each word occurs in a text, counted by Spark. The driver prints it as JSON, and which slots counted."""
 
 import json
 import os

@@ -15,6 +15,7 @@ ROW = re.compile(r"^\| ([A-Z]\d?-\d\d) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 NUMBER = re.compile(r"\b(?:S0|S1|C|R|D|U)-\d\d\b")
 FOLDERS = (
     "tests/e2e",
+    "tests/frameworks",
     "tests/unit/engine",
     "tests/unit/gateway",
     "tests/unit/testbeds",

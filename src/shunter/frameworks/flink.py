@@ -52,16 +52,15 @@ def main() -> int:
 
 
 def run_driver(told: Told, children: Children) -> int:
+    program = program_words(told)  # before anything starts: the program may not be there
     board = Switchboard(told.host, own_port("LINE"))
-    program = program_words(told)
     memory = job_manager_memory(told.application["memory_mib"])
     settings = job_manager_settings(told) | memory.settings
     words = java_words(told, "jobmanager", memory.options, settings)
     job_manager = children.start([*words, *program], flink_environment(told))
     code = children.wait(job_manager)
     assert isinstance(code, int)
-    board.say(f"{ENDED} {code}")
-    board.close()
+    board.say_farewell(f"{ENDED} {code}")
     return code
 
 
@@ -137,6 +136,8 @@ def common_settings(told: Told) -> dict[str, str]:
         "python.executable": told.python,
         "python.client.executable": told.python,
         **({"python.files": ",".join(told.file(path) for path in files)} if files else {}),
+        # The application holds all its slots: an operator may as well use them, however little there is to do.
+        "execution.batch.adaptive.auto-parallelism.enabled": "false",
         **told.application["settings"],
         "io.tmp.dirs": str(Path.cwd()),
     }

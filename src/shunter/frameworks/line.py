@@ -13,6 +13,7 @@ from collections.abc import Callable
 READY, ENDED = "ready", "ended"
 CONNECT_MAX_S = 60.0  # the driver listens before anything else; its node may be busy
 CONNECT_EVERY_S = 0.2
+FAREWELL_MAX_S = 5.0
 LINE_MAX_BYTES = 256
 PEERS_MAX = 10_000
 KEEP_ALIVE_S = 10
@@ -33,6 +34,18 @@ class Switchboard:
             self._said.append(words)
             for peer in self._peers:
                 _send(peer, words)
+
+    def say_farewell(self, words: str) -> None:
+        """The last words; returns when every executor has ended, or takes too long about it."""
+        self.say(words)
+        deadline_s = time.monotonic() + FAREWELL_MAX_S
+        for peer in list(self._peers):
+            peer.settimeout(max(0.01, deadline_s - time.monotonic()))
+            try:
+                peer.recv(1)  # they say nothing: this ends with the connection
+            except OSError:
+                pass
+        self.close()
 
     def close(self) -> None:
         with self._lock:

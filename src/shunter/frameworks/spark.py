@@ -43,6 +43,7 @@ def main() -> int:
 
 
 def run_driver(told: Told, children: Children) -> int:
+    submit = submit_command(told)  # before anything starts: the program may not be there
     board = Switchboard(told.host, own_port("LINE"))
     environment, port = spark_environment(told), own_port("MASTER")
     web_port = str(own_port("MASTER_UI"))
@@ -51,12 +52,11 @@ def run_driver(told: Told, children: Children) -> int:
     if not until_open(told.host, port, MASTER_MAX_S, lambda: master.poll() is None):
         refuse("Spark's Master did not start, see above")
     board.say(READY)
-    application = children.start(submit_command(told), environment)
+    application = children.start(submit, environment)
     code = children.wait(application)
     assert isinstance(code, int)
-    board.say(f"{ENDED} {code}")
     children.kill()  # the Master, which would complain of a signal
-    board.close()
+    board.say_farewell(f"{ENDED} {code}")
     return code
 
 

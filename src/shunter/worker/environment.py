@@ -30,7 +30,7 @@ def task_environment(
         env["SHUNTER_ENTRY"] = order.entries[place]
         if EXECUTOR_MARK in spec.env:
             env["SHUNTER_SLOT_ID"] = order.entries[place]
-            env["SHUNTER_EXECUTOR_INDEX"] = str(index)
+            env["SHUNTER_EXECUTOR_INDEX"] = env["SHUNTER_TASK_INDEX"]
     for name, port in ports.items():
         env[variable(b"SHUNTER_PORT_", name).decode()] = str(port)
     for kind, ids in devices.items():

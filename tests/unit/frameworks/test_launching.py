@@ -38,6 +38,26 @@ def test_an_executor_hears_what_was_said_before_it_came_and_after() -> None:
     assert heard.get(timeout=WAIT_MAX_S) == ""
 
 
+def test_the_last_words_are_followed_by_the_end_of_all_executors() -> None:
+    port, heard = free_port(), queue.Queue[str]()
+    board = Switchboard("127.0.0.1", port)
+    script = (
+        "import os, threading; from shunter.frameworks.line import Line\n"
+        "heard = lambda words: os._exit(0) if words.startswith('ended') else print(words, flush=True)\n"
+        f"Line('127.0.0.1', {port}, heard); threading.Event().wait()"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as executor:
+        Line("127.0.0.1", port, heard.put)  # this one only listens: it is not waited for for ever
+        board.say(READY)
+        assert executor.stdout is not None
+        assert executor.stdout.readline() == "ready\n"
+        assert heard.get(timeout=WAIT_MAX_S) == READY
+        board.say_farewell(f"{ENDED} 0")
+        assert executor.wait(WAIT_MAX_S) == 0
+    assert heard.get(timeout=WAIT_MAX_S) == "ended 0"
+    assert heard.get(timeout=WAIT_MAX_S) == ""
+
+
 def test_an_executor_that_comes_first_waits_for_the_driver() -> None:
     port, heard = free_port(), queue.Queue[str]()
     script = (

@@ -105,12 +105,12 @@ class Work:
         if self.is_plain:
             env[b"SHUNTER_TASK_INDEX"] = b"%d" % index
             return env
-        env[b"SHUNTER_TASK_INDEX"] = b"%d" % self.shown(index)
+        shown = env[b"SHUNTER_TASK_INDEX"] = b"%d" % self.shown(index)
         if self.order[ENTRIES]:
             entry = env[b"SHUNTER_ENTRY"] = os.fsencode(self.order[ENTRIES][index - self.order[FIRST]])
             if self.spec.is_executor:
                 env[b"SHUNTER_SLOT_ID"] = entry
-                env[b"SHUNTER_EXECUTOR_INDEX"] = b"%d" % index
+                env[b"SHUNTER_EXECUTOR_INDEX"] = shown
         return env
 
     def shown(self, index: int) -> int:

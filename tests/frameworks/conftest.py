@@ -1,0 +1,33 @@
+"""One cluster for all stories of a module, and the examples' jars, built once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.cluster import Cluster
+from tests.e2e.conftest import leave_nothing
+from tests.frameworks.yard import EXAMPLES, Yard, why_not
+
+
+@pytest.fixture(scope="session")
+def jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if reason := why_not():
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("jars")
+    subprocess.run([sys.executable, str(EXAMPLES / "build_jars.py"), str(folder)], check=True, timeout=280)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def yard(tmp_path_factory: pytest.TempPathFactory, jars: Path) -> Iterator[Yard]:
+    cluster = Cluster(tmp_path_factory.mktemp("home"))
+    cluster.up("--cpu", "2", "--label", "yard=0")
+    found = Yard(cluster, jars)
+    found.apply(found.manifest("testbed"))
+    yield found
+    leave_nothing(cluster)

@@ -1,0 +1,82 @@
+"""Real Flink applications in slots: their results, and where Flink itself says that its tasks run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.cluster import eventually
+from tests.frameworks.serial import as_lines, crawl, site, word_counts
+from tests.frameworks.yard import EXAMPLES, RUN_MAX_S, Yard, ask
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+GATED = """
+import pathlib, runpy, time
+runpy.run_path({program!r}, run_name="__main__")
+while not pathlib.Path({gate!r}).exists():
+    time.sleep(0.1)
+"""
+
+
+def test_a_word_count_runs_with_each_task_manager_in_its_slot(yard: Yard, tmp_path: Path) -> None:
+    """S1-02, S1-15, S1-16, S1-30: Flink's own REST names the slots; the count is that of a serial run."""
+    gate, program = tmp_path / "gate", tmp_path / "gated.py"
+    program.write_text(GATED.format(gate=str(gate), program=str(EXAMPLES / "flink_words.py")))
+    manifest = yard.manifest("flink-words-python").replace(str(EXAMPLES / "flink_words.py"), str(program))
+    entry = "    - {name: flink-words-python}\n"
+    yard.apply(manifest.replace(entry, entry * 2))
+    rest = yard.ports("flink-words-python")["rest"]
+
+    def task_managers() -> list[str] | None:
+        found = (ask(rest, "/taskmanagers") or {}).get("taskmanagers", [])
+        return sorted(each["id"] for each in found) if len(found) == 2 else None
+
+    assert eventually(task_managers, "two TaskManagers have registered", RUN_MAX_S) == ["slot-0", "slot-1"]
+
+    def finished() -> str | None:
+        jobs = (ask(rest, "/jobs") or {}).get("jobs", [])
+        return next((str(job["id"]) for job in jobs if job["status"] == "FINISHED"), None)
+
+    job = eventually(finished, "the job has finished", RUN_MAX_S)
+    used = set()
+    for vertex in ask(rest, f"/jobs/{job}")["vertices"]:
+        subtasks = ask(rest, f"/jobs/{job}/vertices/{vertex['id']}")["subtasks"]
+        used |= {subtask["taskmanager-id"] for subtask in subtasks}
+    assert used == {"slot-0", "slot-1"}
+
+    gate.touch()
+    ended = yard.until_ended("flink-words-python")
+    assert ended["status"]["state"] == "CompletedState", yard.complaints("flink-words-python")
+    assert json.loads(yard.output("flink-words-python")) == word_counts()
+    yard.release("flink-words-python")
+
+
+def test_a_jar_of_java_runs(yard: Yard) -> None:
+    """S1-02, S1-30"""
+    ended = yard.run("flink-words")
+    assert ended["status"]["state"] == "CompletedState", yard.complaints("flink-words")
+    assert yard.output("flink-words") == as_lines(word_counts())
+
+
+def test_a_crawler_finds_what_a_serial_one_finds(yard: Yard) -> None:
+    """S1-28, S1-30"""
+    with site() as start:
+        ended = yard.run("flink-crawler", yard.manifest("flink-crawler").replace("http://127.0.0.1:8765/0", start))
+        assert ended["status"]["state"] == "CompletedState", yard.complaints("flink-crawler")
+        lines = [line.rsplit(" ", 1) for line in yard.output("flink-crawler").splitlines()]
+        assert {name: int(count) for name, count in lines if not name.startswith("slot ")} == crawl(start)
+    assert {name for name, _ in lines if name.startswith("slot ")} == {"slot 0", "slot 1"}
+
+
+def test_a_job_that_fails_fails_its_batch_job(yard: Yard) -> None:
+    """S1-27: a JobManager ends with 163 then."""
+    manifest = yard.manifest("flink-words").replace(str(EXAMPLES / "text.txt"), "/no/such/text")
+    yard.apply(manifest)
+    ended = yard.until_ended("flink-words")
+    assert ended["status"]["state"] == "FailedSubmissionState"
+    assert ended["status"]["problems"]
+    assert "/no/such/text" in yard.complaints("flink-words")
+    yard.release("flink-words")
