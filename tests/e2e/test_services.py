@@ -17,7 +17,8 @@ UPDATE = {"healthy_for": "200ms", "deadline": "20s", "parallel": 2}
 
 def service(name: str, word: str, count: int | None, **fields: Any) -> dict[str, Any]:
     """Sleeps; its command tells one version from another. The bad one ends at once."""
-    code = "raise SystemExit(3)" if word == "bad" else "import time; time.sleep(3600)"
+    code = f"print('this is {word}', flush=True); "
+    code += "raise SystemExit(3)" if word == "bad" else "import time; time.sleep(3600)"
     command = [sys.executable, "-I", "-S", "-c", code, word]
     resources = fields.pop("resources", {"cpu": "100m"})
     restart = {"delay": "50ms", "delay_max": "50ms"}
@@ -49,6 +50,10 @@ def test_a_service_is_scaled_updated_and_taken_back(cluster: Cluster) -> None:
     eventually(lambda: cluster.json("job", "web")["update"]["status"] == "steady", "the update has settled")
     view = cluster.json("job", "web")
     assert (view["version"], view["command"][-1], view["counts"]) == (2, "v2", {"running": 3})
+    replaced = [task for task in cluster.items("tasks", "web", "--all") if "~" in task["name"]]
+    assert sorted(task["index"] for task in replaced) == [0, 1, 2]
+    assert {(task["state"], task["reason"]) for task in replaced} == {("cancelled", "replaced by version 2")}
+    assert {cluster.shunter("logs", task["name"]).out for task in replaced} == {"this is v1\n"}
 
     bad = cluster.shunter("update", "-f", "-", "--wait", stdin=as_yaml(service("web", "bad", 3)), code=1)
     assert "rolled back to version 2: task main/" in bad.err and "failed: exit code 3" in bad.err

@@ -21,6 +21,7 @@ TASK_PAGE_MAX = 10_000
 NODE_PAGE_MAX = 10_000
 OFFSET_MAX = 2**53
 ATTEMPT_MAX = 2**31
+PIECE_MAX = 2**31
 
 NAMESPACE = p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False)
 NAMESPACES = p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=True)
@@ -29,6 +30,7 @@ TASK_LIMIT = p.whole_parameter("limit", "how many items at most", 1, TASK_PAGE_M
 NODE_LIMIT = p.whole_parameter("limit", "how many items at most", 1, NODE_PAGE_MAX, NODE_PAGE_MAX)
 JOB_STATE = p.choice_parameter("state", "only in this state", [state.word for state in JobState], many=True)
 TASK_STATE = p.choice_parameter("state", "only in this state", [state.word for state in TaskState], many=True)
+WITH_REPLACED = p.flag_parameter("all", "also tasks of a service that were replaced, before the others")
 NOW = p.flag_parameter("now", "kill at once, without grace")
 SIGNAL = p.choice_parameter("signal", "what to send instead of TERM", list(SIGNALS))
 FOLLOW_MODES = ("end", "progress", "logs")
@@ -40,7 +42,9 @@ IDEMPOTENCY_KEY = p.field_parameter(
 
 IN_JOB = p.Query((NAMESPACE,))
 GROUP = p.field_parameter("group", "the task's group, where the job has several", NAME)
+PIECE = p.whole_parameter("piece", "of a task of a service that was replaced: the number behind its ~", 0, PIECE_MAX)
 IN_TASK = p.Query((NAMESPACE, GROUP))
+IN_ANY_TASK = p.Query((NAMESPACE, GROUP, PIECE))
 PUBLISHED_JOB = RequestBody(component="Job", content_types=("application/json", "application/yaml"))
 FOLLOWED = "lines: the job, then progress or log, then its end"
 
@@ -130,11 +134,11 @@ ROUTES = (
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks", "listTasks", "A job's tasks, by index", jobs.list_tasks,
         answers=(Answer(200, v.TaskPage),), errors=(400, 404),
-        query=p.Query((NAMESPACE, TASK_STATE, TASK_LIMIT, p.AFTER_TASK)),
+        query=p.Query((NAMESPACE, TASK_STATE, TASK_LIMIT, p.AFTER_TASK, WITH_REPLACED)),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "getTask", "One task", jobs.get_task,
-        answers=(Answer(200, v.TaskView),), query=IN_TASK, errors=(400, 404),
+        answers=(Answer(200, v.TaskView),), query=IN_ANY_TASK, errors=(400, 404),
     ),
     Route(
         "DELETE", f"{BASE}/jobs/{{job}}/tasks/{{index}}", "stopTask", "Stop one task", jobs.stop_task,
@@ -142,7 +146,7 @@ ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/attempts", "listAttempts", "A task's attempts", jobs.list_attempts,
-        answers=(Answer(200, v.AttemptPage),), query=IN_TASK, errors=(400, 404),
+        answers=(Answer(200, v.AttemptPage),), query=IN_ANY_TASK, errors=(400, 404),
     ),
     Route(
         "GET", f"{BASE}/jobs/{{job}}/tasks/{{index}}/logs", "readLog", "A task's output, as raw bytes", jobs.read_log,
@@ -151,6 +155,7 @@ ROUTES = (
         query=p.Query((
             NAMESPACE,
             GROUP,
+            PIECE,
             p.choice_parameter("stream", "which output", ("stdout", "stderr"), "stdout"),
             p.whole_parameter("offset", "the first byte wanted", 0, OFFSET_MAX, 0),
             p.whole_parameter("limit", "how many bytes at most", 0, OFFSET_MAX),

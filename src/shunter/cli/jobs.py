@@ -84,22 +84,35 @@ def job(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output 
 def tasks(
     name: JobName,
     states: States = None,
+    all: Annotated[
+        bool, typer.Option("--all", help="Also those of a service or system job that were replaced.")
+    ] = False,
     limit: Limit = 0,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """List the tasks of a job, by index.
+    """List the tasks of a job, by index. With --all, what stood for a task earlier has a name like web/3~7, which
+    shunter logs takes too.
 
     \b
     shunter tasks render --state failed
     shunter tasks render --output json
+    shunter tasks web --all
     """
     with open_client(namespace) as client:
-        found = client.job(name).tasks(states=states or (), limit=limit or None)
+        found = client.job(name).tasks(states=states or (), limit=limit or None, all=all)
+        if all:
+            found = iter(sorted(found, key=_by_instance))
         if output is not Format.TABLE:
             print_items(found, output)
         else:
             _print_tasks(found)
+
+
+def _by_instance(task: TaskView) -> tuple[str, int, bool, str]:
+    """What stood for an instance, one after the other; the present one last."""
+    _, tilde, piece = task.name.rpartition("~")
+    return task.group, task.index, not tilde, piece.rjust(9) if tilde else ""
 
 
 def _job_row(view: JobView, with_namespace: bool) -> list[str]:

@@ -92,10 +92,16 @@ def check_address(text: str | None, option: str) -> str | None:
 
 
 def job_and_task(reference: str) -> tuple[str, str | None]:
-    """JOB, JOB/INDEX or JOB/GROUP/INDEX as the job and the task in it. Raises Invalid."""
+    """JOB, JOB/INDEX or JOB/GROUP/INDEX as the job and the task in it; INDEX~PIECE is one that was replaced. Raises
+    Invalid."""
     job, slash, task = reference.partition("/")
     index = task.rpartition("/")[2]
-    if slash and (not (index.isascii() and index.isdigit()) or task.count("/") > 1):
+    if slash and (not _is_task(index) or task.count("/") > 1):
         fix = "write JOB for the job, JOB/0 for its first task, JOB/GROUP/0 where it has several groups"
         raise Invalid([Problem("task", "is not a task of a job", reference, fix)])
     return job, task if slash else None
+
+
+def _is_task(text: str) -> bool:
+    index, tilde, piece = text.partition("~")
+    return text.isascii() and index.isdigit() and (not tilde or piece.isdigit())

@@ -7,6 +7,7 @@ from itertools import islice
 import msgspec
 
 from shunter.engine import changes as c
+from shunter.engine.books.lasting import PastTask
 from shunter.engine.deadlines import look_at_failures
 from shunter.engine.dependencies import settle_dependents
 from shunter.engine.group_edges import is_left_out, settle_groups
@@ -42,6 +43,7 @@ class Summary(msgspec.Struct):
     pieces: list[Piece] = []  # by group, like history and reasons
     groups: bytes = b""  # tuple[GroupSpec, ...], encoded: what a retry runs again
     options: bytes = b""  # JobOptions, encoded; empty means none
+    past: list[PastTask] = []  # tasks of a service or system job that were replaced
 
 
 def end_jobs(round: Round) -> None:
@@ -91,6 +93,7 @@ def _end(round: Round, job: Job) -> None:
         [Piece(group.number, group.spec.name, group.count, group.shown) for group in job.groups],
         job.blueprint.body,
         b"" if job.options is PLAIN else msgspec.msgpack.encode(job.options),
+        lasting.past if (lasting := round.state.lasting.jobs.get(job.id)) is not None else [],
     )
     round.summaries[job.id] = summary
     round.finished.append(

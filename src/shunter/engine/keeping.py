@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from shunter.engine import changes as c
-from shunter.engine.books.lasting import STALLED, STARTING, UNDER_WAY, Lasting
+from shunter.engine.books.lasting import RESTARTING, STALLED, STARTING, UNDER_WAY, Lasting
 from shunter.engine.dependencies import is_blocked
 from shunter.engine.instances import Instance, Key, Member
 from shunter.engine.records import Job
@@ -131,7 +131,7 @@ class Keeping:
                 self.coming += 1
                 self._free(member)
             else:
-                end_member(self.round, member, "it was not healthy in time" if is_successor else "replaced")
+                end_member(self.round, member, "it was not healthy in time" if is_successor else self._why_replaced())
 
     def _await(self, good: list[Member], staying: list[Member]) -> None:
         """Nothing of the present spec is healthy yet: what is, of an older one, goes on meanwhile."""
@@ -146,7 +146,7 @@ class Keeping:
         for member in staying:
             is_hopeful = member in good and member.state > _QUEUED  # a move may begin while the first one starts
             if member is not newest and not is_hopeful and not member.is_well(self.round.now_ms):
-                end_member(self.round, member, "replaced")
+                end_member(self.round, member, self._why_replaced())
 
     def _free(self, member: Member) -> None:
         """Where a task was moved to holds for one placement: later ones are free."""
@@ -225,10 +225,17 @@ class Keeping:
                 self.available -= instance.is_well(now_ms)
                 for member in instance.members:
                     if member.is_staying:
-                        end_member(self.round, member, "replaced")
+                        end_member(self.round, member, self._why_replaced())
             else:
                 continue
             slots -= 1
+
+    def _why_replaced(self) -> str:
+        """For whoever looks for a task that has been replaced."""
+        if self.lasting.status == RESTARTING:
+            return "replaced: restarted"
+        is_updated = self.lasting.status in UNDER_WAY
+        return f"replaced by version {self.job.version}" if is_updated else "replaced"
 
     def _add(self, shown: list[int], node: int, reason: str) -> None:
         """With a node, to run just there."""

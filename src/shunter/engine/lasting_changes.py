@@ -66,17 +66,18 @@ def group_dropped(state: State, group: Group) -> None:
     lasting, table = state.lasting.jobs[group.job.id], state.table
     lasting.added_ms.pop(group.number, None)
     for index in range(max(group.count - PAST_MAX, 0), group.count):
-        row = group.base + index
-        if not table.attempt[row]:
-            continue
-        lasting.past.append(
-            PastTask(
-                group.spec.name, group.shown[index] if group.shown else index, group.number, int(table.state[row]),
-                int(table.attempt[row]), int(table.node[row]), int(table.exit_code[row]), int(table.started_ms[row]),
-                int(table.ended_ms[row]), int(table.log[row]), (group.reasons or {}).get(index, ""),
-            )
-        )  # fmt: skip
+        if table.attempt[group.base + index]:
+            lasting.past.append(past_task(state, group, index))
     del lasting.past[:-PAST_MAX]
+
+
+def past_task(state: State, group: Group, index: int) -> PastTask:
+    table, row = state.table, group.base + index
+    return PastTask(
+        group.spec.name, group.shows(index), group.number, int(table.state[row]), int(table.attempt[row]),
+        int(table.node[row]), int(table.exit_code[row]), int(table.started_ms[row]), int(table.ended_ms[row]),
+        int(table.log[row]), (group.reasons or {}).get(index, ""),
+    )  # fmt: skip
 
 
 def update_settled(state: State, change: c.UpdateSettled) -> None:

@@ -259,10 +259,13 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
     if event is TaskEvent.FINISHED and not has_failed:
         _finish(round, group, index, index, ended, offset)
         return
+    reason = _reason(ended, exit_code)
+    if event is TaskEvent.STOPPED and group.job.is_lasting:
+        reason = (group.reasons or {}).get(index, reason)  # why it was told to end
     not_before_ms = 0 if delay_s is None else round.now_ms + max(int(delay_s * 1000), 1)
     change = c.TaskEnded(
         group.job.id, group.number, index, event, exit_code, ended.started_ms[offset], ended.ended_ms[offset],
-        ended.segment << 32 | (ended.record + offset), not_before_ms, _reason(ended, exit_code), group.ref,
+        ended.segment << 32 | (ended.record + offset), not_before_ms, reason, group.ref,
     )  # fmt: skip
     round.hungry[group.task_class.id, int(table.node[row])] = None
     if has_failed and not is_stopping:

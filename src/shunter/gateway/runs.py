@@ -11,6 +11,7 @@ from difflib import get_close_matches
 import msgspec
 import numpy as np
 
+from shunter.engine.books.lasting import PastTask
 from shunter.engine.books.templates import Template
 from shunter.engine.endings import Piece, Summary
 from shunter.engine.engine import Engine
@@ -20,6 +21,7 @@ from shunter.engine.state import State
 from shunter.engine.stops import find_task
 from shunter.engine.table import unpack_columns
 from shunter.engine.views import Block, group_columns, job_view, task_view
+from shunter.gateway.replaced import find_replaced, replaced_tasks, replaced_view
 from shunter.gateway.templates import template_as_job
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job_groups import GROUP_DEFAULT
@@ -32,6 +34,7 @@ from shunter.ports.store import FinishedJob, FinishedQuery, Store
 _summary_decoder = msgspec.msgpack.Decoder(Summary)
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _CODES = {state.word: int(state) for state in TaskState}
+REPLACED = 999_999_999  # as the piece of a cursor: the tasks that were replaced
 _ENDED_JOBS = ("succeeded", "failed", "cancelled")
 
 
@@ -43,6 +46,10 @@ class FinishedRun:
     @property
     def view(self) -> JobView:
         return self.summary.view
+
+    @property
+    def name(self) -> str:
+        return self.summary.view.name
 
     @property
     def specs(self) -> tuple[GroupSpec, ...]:
@@ -122,12 +129,19 @@ class Runs:
         return JobPage(views[:limit], str(views[limit - 1].id) if len(views) > limit else None, total)
 
     async def tasks(self, run: Job | FinishedRun, query: TaskQuery) -> TaskPage:
-        """By group and index. The cursor is PIECE.INDEX of the last one."""
+        """By group and index. The cursor is PIECE.INDEX of the last one; what was replaced comes before the rest."""
         view = job_view(run, self._engine.state) if isinstance(run, Job) else run.view
         total = sum(view.counts.get(state, 0) for state in query.states) if query.states else view.count
         pieces = _pieces(run)
-        start, first = _cursor(query.after)
+        start, first = _cursor(query.after, REPLACED if query.all else 0)
         found: list[tuple[str, TaskView]] = []
+        if query.all:
+            replaced = [task for task in self._replaced(run) if not query.states or task.state in query.states]
+            total += len(replaced)
+            if start == REPLACED:
+                part = enumerate(replaced[first : first + query.limit + 1], first)
+                found = [(f"{REPLACED}.{index}", task) for index, task in part]
+                start = first = 0
         for position in range(start, len(pieces)):
             piece = pieces[position]
             while first < piece.count and len(found) <= query.limit:
@@ -141,7 +155,20 @@ class Runs:
         page = found[: query.limit]
         return TaskPage([task for _, task in page], page[-1][0] if len(found) > query.limit else None, total)
 
+    def _replaced(self, run: Job | FinishedRun) -> list[TaskView]:
+        names = self._engine.state.nodes.view.names
+        return [replaced_view(task, run.name, _is_only(run), names) for task in self._past(run)]
+
+    def _past(self, run: Job | FinishedRun) -> list[PastTask]:
+        return replaced_tasks(self._engine.state, run) if isinstance(run, Job) else run.summary.past
+
+    def _find_replaced(self, run: Job | FinishedRun, reference: TaskReference, piece: int) -> PastTask:
+        return find_replaced(self._past(run), self.group_name(run, reference.group), reference.index, piece)
+
     async def task(self, run: Job | FinishedRun, reference: TaskReference) -> TaskView:
+        if reference.piece is not None:
+            past = self._find_replaced(run, reference, reference.piece)
+            return replaced_view(past, run.name, _is_only(run), self._engine.state.nodes.view.names)
         piece, index = self.locate(run, reference)
         block = await self._block(run, piece, index)
         if block is None:
@@ -168,7 +195,7 @@ class Runs:
 
     def group_name(self, run: Job | FinishedRun, group: str | None) -> str:
         """The group that is meant; where there are several it must be named."""
-        job = run.name if isinstance(run, Job) else run.view.name
+        job = run.name
         specs = run.blueprint.groups if isinstance(run, Job) else None
         names = [spec.name for spec in specs] if specs else list(dict.fromkeys(piece.name for piece in _pieces(run)))
         if group is None and len(names) == 1:
@@ -181,14 +208,19 @@ class Runs:
         return group
 
     def _no_task(self, run: Job | FinishedRun, name: str, index: int) -> NotFound:
-        job = run.name if isinstance(run, Job) else run.view.name
+        job = run.name
         pieces = [piece for piece in _pieces(run) if piece.name == name]
         last = max((max(piece.shown) if piece.shown else piece.count - 1 for piece in pieces), default=-1)
         whole = f"its tasks are 0 to {last}" if last >= 0 else "it has none yet"
         return NotFound(f"job {job} has no task {index}: {whole}")
 
     async def place_of(self, run: Job | FinishedRun, reference: TaskReference, attempt: int | None) -> TaskPlace:
-        """Where an attempt's log is; None means the latest."""
+        """Where an attempt's log is; None means the latest. Of a task that was replaced, only that is known."""
+        if reference.piece is not None:
+            replaced = self._find_replaced(run, reference, reference.piece)
+            if attempt not in (None, replaced.attempt):
+                raise NotFound(f"of task {reference.index}~{replaced.piece}, only attempt {replaced.attempt} is known")
+            return TaskPlace(replaced.node, replaced.log, True)
         task = await self.task(run, reference)
         for past in self.history(run, reference):
             if past[1] == attempt:
@@ -204,6 +236,8 @@ class Runs:
         return TaskPlace(int(block.columns["node"][row]), int(block.columns["log"][row]), is_over)
 
     def history(self, run: Job | FinishedRun, reference: TaskReference) -> list[PastAttempt]:
+        if reference.piece is not None:
+            return []
         piece, index = self.locate(run, reference)
         if isinstance(run, Job):
             group = run.group(piece.number)
@@ -222,7 +256,7 @@ class Runs:
             return Block(
                 run.name,
                 piece.name,
-                len(run.blueprint.groups) == 1,
+                _is_only(run),
                 0,
                 group_columns(self._engine.state, group),
                 names,
@@ -239,13 +273,12 @@ class Runs:
             return None
         columns = unpack_columns(chunks[0].count, chunks[0].body)
         pieces = _pieces(run)
-        is_only = len({each.name for each in pieces}) == 1
         reasons = run.summary.reasons[pieces.index(piece)]
         spec = next((spec for spec in run.specs if spec.name == piece.name), None)
         return Block(
             run.view.name,
             piece.name,
-            is_only,
+            _is_only(run),
             chunks[0].first,
             columns,
             names,
@@ -310,6 +343,11 @@ def _pieces(run: Job | FinishedRun) -> list[Piece]:
     return run.summary.pieces or [Piece(0, GROUP_DEFAULT, run.view.count)]
 
 
+def _is_only(run: Job | FinishedRun) -> bool:
+    """Whether it has one group, which need not be named."""
+    return len(run.blueprint.groups if isinstance(run, Job) else {piece.name for piece in _pieces(run)}) == 1
+
+
 def _follows(state: State, run: Job, group: Group) -> tuple[dict[int, bool] | None, frozenset[int]]:
     """Which tasks of a piece follow the present version of a lasting job, and which were replaced and have ended."""
     if run.id not in state.lasting.jobs:
@@ -337,10 +375,10 @@ def _piece_of(group: Group) -> Piece:
     return Piece(group.number, group.spec.name, group.count, group.shown)
 
 
-def _cursor(after: str | None) -> tuple[int, int]:
+def _cursor(after: str | None, begin: int) -> tuple[int, int]:
     """The piece and the index to go on with. A plain number is an index of the first piece."""
     if not after:
-        return 0, 0
+        return begin, 0
     piece, _, index = after.rpartition(".")
     return int(piece or 0), int(index) + 1
 

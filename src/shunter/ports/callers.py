@@ -24,7 +24,9 @@ class JobReference:
 
 @dataclass(frozen=True, slots=True)
 class TaskReference:
-    """Which task of a job: the index that people see, and its group where the job has several."""
+    """Which task of a job: the index that people see, and its group where the job has several. With a `piece`, one that
+    stood for that instance of a service earlier."""
 
     index: int
     group: str | None = None
+    piece: int | None = None

@@ -48,11 +48,12 @@ class JobQuery:
 
 @dataclass(frozen=True, slots=True)
 class TaskQuery:
-    """By group and index."""
+    """By group and index. `all`: those that were replaced too, before the others."""
 
     states: tuple[str, ...] = ()
     limit: int = 1000
     after: str | None = None
+    all: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -405,9 +405,12 @@ class Job:
         self.view = await self._client._perform(call)
         return self
 
-    def tasks(self, *, states: Iterable[str] = (), limit: int | None = None) -> AsyncIterator[TaskView]:
-        """Tasks by index, read page by page as they are asked for."""
-        call = calls.tasks(self._client._core, self._reference, self.view.namespace, states, limit)
+    def tasks(
+        self, *, states: Iterable[str] = (), limit: int | None = None, all: bool = False
+    ) -> AsyncIterator[TaskView]:
+        """Tasks by index, read page by page as they are asked for. `all`: before them, those of a service that were
+        replaced; their names end in ~PIECE."""
+        call = calls.tasks(self._client._core, self._reference, self.view.namespace, states, all, limit)
         return self._client._transport.stream(call)
 
     async def task(self, index: TaskKey) -> TaskView:

@@ -102,10 +102,10 @@ def move(core: Core, reference: str, namespace: str | None, task: TaskKey, node:
 
 
 def tasks(
-    core: Core, reference: str, namespace: str | None, states: Iterable[str], limit: int | None
+    core: Core, reference: str, namespace: str | None, states: Iterable[str], all: bool, limit: int | None
 ) -> Conversation[int]:
     """Emits TaskViews by index."""
-    page = partial(requests.tasks, reference, namespace or core.namespace, tuple(states))
+    page = partial(requests.tasks, reference, namespace or core.namespace, tuple(states), all)
     return core.pages(page, TaskPage, requests.TASK_PAGE_MAX, limit)
 
 

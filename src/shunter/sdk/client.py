@@ -397,9 +397,10 @@ class Job:
         self.view = self._client._perform(call)
         return self
 
-    def tasks(self, *, states: Iterable[str] = (), limit: int | None = None) -> Iterator[TaskView]:
-        """Tasks by index, read page by page as they are asked for."""
-        call = calls.tasks(self._client._core, self._reference, self.view.namespace, states, limit)
+    def tasks(self, *, states: Iterable[str] = (), limit: int | None = None, all: bool = False) -> Iterator[TaskView]:
+        """Tasks by index, read page by page as they are asked for. `all`: before them, those of a service that were
+        replaced; their names end in ~PIECE."""
+        call = calls.tasks(self._client._core, self._reference, self.view.namespace, states, all, limit)
         return self._client._transport.stream(call)
 
     def task(self, index: TaskKey) -> TaskView:

@@ -96,8 +96,8 @@ def follow(reference: str, namespace: str, mode: str) -> Request:
     return Request("GET", job_path(reference, "/follow", namespace, [("mode", mode)]))
 
 
-def tasks(reference: str, namespace: str, states: Iterable[str], limit: int, after: str | None) -> Request:
-    query = [*(("state", state) for state in states), ("limit", limit), ("after", after)]
+def tasks(reference: str, namespace: str, states: Iterable[str], all: bool, limit: int, after: str | None) -> Request:
+    query = [*(("state", state) for state in states), ("all", all or None), ("limit", limit), ("after", after)]
     return Request("GET", job_path(reference, "/tasks", namespace, query))
 
 
@@ -199,8 +199,10 @@ def follow_events(namespace: str, job_name: str | None, after: str | None) -> Re
 
 
 def _task_part(task: TaskKey) -> tuple[str, list[tuple[str, object]]]:
-    group, _, index = str(task).rpartition("/")
-    return f"/tasks/{quote(index, safe='')}", [("group", group or None)]
+    """INDEX or GROUP/INDEX; INDEX~PIECE is one that was replaced."""
+    group, _, place = str(task).rpartition("/")
+    index, _, piece = place.partition("~")
+    return f"/tasks/{quote(index, safe='')}", [("group", group or None), ("piece", piece or None)]
 
 
 def job_path(reference: str, below: str, namespace: str, query: Query = ()) -> str:

@@ -311,7 +311,7 @@ class FakeGateway:
         return TaskPage(items, None, found.spec.count)
 
     async def task(self, caller: Caller, job: JobReference, task: TaskReference) -> TaskView:
-        self._enter()
+        self._enter(task)
         return self._task(job, task.index)
 
     def _task(self, job: JobReference, index: int) -> TaskView:
@@ -321,7 +321,7 @@ class FakeGateway:
         return _task(found, index)
 
     async def attempts(self, caller: Caller, job: JobReference, task: TaskReference) -> AttemptPage:
-        self._enter()
+        self._enter(task)
         found = self._task(job, task.index)
         return AttemptPage([AttemptView(name=f"{found.name}#1", index=task.index, attempt=1, state="running")], None, 1)
 

@@ -10,7 +10,7 @@ import pytest
 from shunter.api import jobs
 from shunter.api.app import ApiSettings, build_app
 from shunter.model.errors import Busy, StoreFailed
-from shunter.ports.gateway import JobQuery, JobReference, TaskQuery
+from shunter.ports.gateway import JobQuery, JobReference, TaskQuery, TaskReference
 
 from .client import AUTHORIZED, Client
 from .fake_gateway import TOKEN, FakeGateway
@@ -245,6 +245,20 @@ async def test_jobs_are_found_by_name_run_and_id(client: Client, gateway: FakeGa
 async def test_what_cannot_be_a_reference_is_refused(client: Client, reference: str) -> None:
     answer = await client.get(f"/api/v1/jobs/{reference}")
     assert (answer.status, answer.fields) == (400, ["path.job"])
+
+
+async def test_tasks_that_were_replaced_are_listed_and_read_but_nothing_is_done_to_them(
+    client: Client, gateway: FakeGateway
+) -> None:
+    await client.post("/api/v1/jobs", manifest(count=3))
+    await client.get("/api/v1/jobs/render/tasks?all=true")
+    assert gateway.asked[-1] == TaskQuery((), 1000, None, True)
+    for path in ("2?piece=7", "2/attempts?piece=7"):
+        await client.get(f"/api/v1/jobs/render/tasks/{path}")
+        assert gateway.asked.pop() == TaskReference(2, None, 7)
+    for method, path in (("DELETE", "2?piece=7"), ("GET", "2/why?piece=7")):
+        answer = await client.call(method, f"/api/v1/jobs/render/tasks/{path}")
+        assert (answer.status, answer.fields) == (400, ["query.piece"])
 
 
 async def test_tasks_and_their_attempts_are_read_by_index(client: Client, gateway: FakeGateway) -> None:

@@ -92,6 +92,15 @@ def test_a_job_for_people_shows_what_is_not_well(cluster: Cluster, shunter: Shun
     assert cluster.asked[-1] == "GET /jobs/id:7/tasks?namespace=default&state=failed&limit=10"
 
 
+def test_what_was_replaced_is_listed_before_what_stands_for_it_now(cluster: Cluster, shunter: Shunter) -> None:
+    tasks = [{**TASK, "name": f"web/{name}", "index": int(name[0])} for name in ("1~2", "0~11", "0~9", "0", "1")]
+    cluster.answers |= {"GET /jobs/web": answer(200, job_document("web")), "GET /jobs/id:7/tasks": page(*tasks)}
+    names = [line.split()[0] for line in shunter("tasks", "web", "--all").out.splitlines()]
+    assert names == ["TASK", "web/0~9", "web/0~11", "web/0", "web/1~2", "web/1"]
+    assert cluster.asked[-1].startswith("GET /jobs/id:7/tasks?namespace=default&all=true")
+    assert shunter("logs", "web/1~x").code == 2
+
+
 def test_a_job_of_several_groups_shows_what_each_of_them_is(cluster: Cluster, shunter: Shunter) -> None:
     edge = {"name": "web", "when": "succeeded", "otherwise": "cancel", "open": True}
     groups = [

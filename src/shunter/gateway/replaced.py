@@ -1,0 +1,55 @@
+"""Tasks that stood for an instance of a service or system job before its present one: replaced by an update, a move or
+a restart. `JOB/INDEX~PIECE` names one of them, as it stands in a list. Called by `gateway.runs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shunter.engine.books.lasting import PastTask
+from shunter.engine.instances import look
+from shunter.engine.lasting_changes import past_task
+from shunter.engine.records import Job
+from shunter.engine.state import State
+from shunter.model.errors import NotFound
+from shunter.model.lifecycles import TaskState
+from shunter.model.views import TaskView, iso
+
+
+def replaced_tasks(state: State, job: Job) -> list[PastTask]:
+    """Oldest first: those that have left the job, and those that leave it with the rest of their piece."""
+    if job.id not in state.lasting.jobs:
+        return []
+    leaving = [
+        past_task(state, member.group, member.index)
+        for instance in look(state, job).values()
+        for member in instance.members
+        if member is not instance.face and not member.is_alive
+    ]
+    return [*state.lasting.jobs[job.id].past, *sorted(leaving, key=lambda task: (task.piece, task.index))]
+
+
+def find_replaced(tasks: Sequence[PastTask], group: str, index: int, piece: int) -> PastTask:
+    pieces = [task.piece for task in tasks if (task.group, task.index) == (group, index)]
+    for task in tasks:
+        if (task.group, task.index, task.piece) == (group, index, piece):
+            return task
+    known = f"known are {', '.join(f'{index}~{each}' for each in pieces)}" if pieces else "none is known"
+    raise NotFound(f"there is no earlier task {index}~{piece}: {known}")
+
+
+def replaced_view(task: PastTask, job: str, is_only: bool, node_names: Sequence[str]) -> TaskView:
+    inner = "" if is_only else f"{task.group}/"
+    return TaskView(
+        name=f"{job}/{inner}{task.index}~{task.piece}",
+        index=task.index,
+        group=task.group,
+        state=TaskState(task.state).word,
+        attempt=task.attempt,
+        node=node_names[task.node] or None,
+        exit_code=task.exit_code if task.exit_code >= 0 else None,
+        started_at=iso(task.started_ms / 1000),
+        ended_at=iso(task.ended_ms / 1000),
+        reason=task.reason or None,
+        current=False,
+    )
