@@ -23,6 +23,16 @@ def test_thousands_of_nodes_run_an_array(home: Cluster) -> None:
     assert set(home.json("cluster")["reserved"].values()) == {"0"}
 
 
+def test_simulated_nodes_are_gone_when_the_cluster_is_started_without_them(home: Cluster) -> None:
+    home.up("--simulate-nodes", "5")
+    home.shunter("run", "--detach", "--name", "begun", "--env", "SHUNTER_SIM_DURATION=3600", "--", "/bin/true")
+    home.until("begun", "running")
+    home.down()
+    home.up()
+    assert home.json("cluster")["nodes"] == {"ready": 1, "down": 5}
+    home.until("begun", "succeeded")  # it runs for good on what there is
+
+
 def test_a_policy_can_be_tried_on_them(home: Cluster) -> None:
     """C-05, C-06, C-07, C-08: every policy starts and places; bin-pack uses few nodes where spread uses many."""
     used = {}

@@ -15,8 +15,8 @@ from shunter.engine.engine import Engine
 from shunter.gateway.tokens import ensure_token
 from shunter.log import Log
 from shunter.model.errors import Conflict, Invalid, Problem, Unavailable
-from shunter.model.lifecycles import TaskState
-from shunter.model.messages import Shutdown
+from shunter.model.lifecycles import NodeEvent, TaskState
+from shunter.model.messages import SIMULATED_BOOT, Shutdown
 from shunter.ports.clock import Clock
 from shunter.ports.workers import Workers
 from shunter.worker.settings import WorkerSettings
@@ -55,7 +55,11 @@ class LocalPlace:
         self._token = ensure_token(home.worker_token)
 
     async def start(self, engine: Engine) -> None:
-        await self._watcher.start(engine, list(engine.state.nodes.records))
+        known = engine.state.nodes.records
+        gone = [node for node, record in known.items() if record.boot == SIMULATED_BOOT]
+        for node in gone:
+            await engine.node_event(node, NodeEvent.LEFT, "it was simulated by an earlier start")
+        await self._watcher.start(engine, [node for node in known if node not in gone])
         listen = self._options.workers_listen or (None if self._options.has_worker else LISTEN_DEFAULT)
         if listen is not None:
             await self._open_door(listen)

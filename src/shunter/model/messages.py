@@ -124,6 +124,9 @@ ManagerMessage = Welcome | Refused | Orders | Stop | Recall | Ack | SetHeartbeat
 # ---- from a worker to the manager ----
 
 
+SIMULATED_BOOT = "simulated"  # of every node that exists only in the memory of a manager
+
+
 class Hello(msgspec.Struct, tag=True):
     """Who this worker is and what its machine has. `boot` differs for every life of the worker's process."""
 

@@ -10,7 +10,7 @@ import heapq
 import random
 from collections.abc import Callable, Iterable
 
-from shunter.model.messages import Hello
+from shunter.model.messages import SIMULATED_BOOT, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.ports.clock import Clock
 from shunter.simulation.machine import Machine, Wave
@@ -83,7 +83,7 @@ def simulated_hellos(
         yield Hello(
             protocol=protocol,
             name=f"sim-{number:05d}",
-            boot="simulated",
+            boot=SIMULATED_BOOT,
             capacity={CPU: cpus * 1000, MEMORY: memory_bytes, DISK: 8 * memory_bytes},
             labels={"zone": f"z{number % 3 + 1}", "simulated": "true"},
             datacenter=f"dc{number % 2 + 1}",
