@@ -31,6 +31,7 @@ RULES: dict[str, tuple[str, str]] = {
     "adapters":         ("",                                                          ""),
     "adapters.memory":  ("log model ports",                                           "msgspec"),
     "adapters.sqlite":  ("log model ports",                                           "msgspec"),
+    "adapters.files":   ("log model ports",                                           ""),
     "adapters.grpc":    ("log model ports proto",                                     "google grpc msgspec"),
     "watcher":          ("log model ports engine",                                    "msgspec"),
     "gateway":          ("log model ports engine planning",                           "msgspec numpy"),

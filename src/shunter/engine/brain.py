@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from shunter.log import Log
-from shunter.model.situations import TASKS
+from shunter.model.situations import OBJECTS, TASKS
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.law import Law
 from shunter.planning.ledger import Ledger
@@ -46,6 +46,7 @@ class Brain:
         self._filters = filters
         self._ledger: Ledger | None = None
         self._fallback: Policy | None = None
+        self.objects_seen = 0  # their revision when the policy decided last
         self.use(policy)
 
     @property
@@ -58,15 +59,35 @@ class Brain:
         """The session that decides outside of rounds (`engine.schedulers`); empty where the policy decides in them."""
         return "" if getattr(self.policy, "fast", True) else getattr(self.policy, "scheduler", f"{LOCAL}{self.name}")
 
+    @property
+    def in_rounds(self) -> Policy:
+        """Who decides in rounds: the policy, or while nobody decides outside of them, the fall-back."""
+        return self._standby() if self.outside else self.policy
+
+    def renew(self, policy: Policy) -> None:
+        """The same one that decides in rounds, but it begins anew."""
+        if self.outside:
+            self._fallback = policy
+        else:
+            self.policy, self._fallback = policy, None
+
+    def rest(self) -> None:
+        """Somebody outside of rounds leads: when that ends, the fall-back begins anew."""
+        self._fallback = None
+
+    def looks_at(self, revision: int) -> bool:
+        """Whether it wants to see objects, and these are not those that it saw last."""
+        return revision != self.objects_seen and OBJECTS in wants_of(self.policy) and not self.outside
+
     def fall_back_to(self, make: Callable[[], Policy]) -> None:
         """Who decides from now on where the policy fails, or is silent."""
         self._make_fallback, self._fallback = make, None
 
     def use(self, policy: Policy) -> None:
         """From the next round on."""
-        self.policy, self.name = policy, policy.name
+        self.policy, self.name, self._fallback = policy, policy.name, None
         self.trouble = ""
-        self.failures = 0
+        self.failures = self.objects_seen = 0
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
         if isinstance(self.policy, Planner) and self.policy.is_built_in:
@@ -76,9 +97,12 @@ class Brain:
                 return self._ask(view, now, budget)
             except Exception as error:  # a stranger's code
                 self.complain(error)
+        return self._standby().decide(view, now, budget)
+
+    def _standby(self) -> Policy:
         if self._fallback is None:
             self._fallback = self._make_fallback()
-        return self._fallback.decide(view, now, budget)
+        return self._fallback
 
     def _ask(self, view: ClusterView, now: float, budget: int) -> Decision:
         """Of a stranger: it sees what it wants, and what it says is looked at."""
@@ -95,7 +119,8 @@ class Brain:
         return self._lawful(decision, view, law)
 
     def fork(self) -> Brain:
-        twin = Brain(fork_policy(self.policy), self._make_fallback, self._filters)
+        policy = self.policy if self.outside else fork_policy(self.policy)
+        twin = Brain(policy, self._make_fallback, self._filters)
         twin.failures = -1  # whatever a copy does is not told
         return twin
 
@@ -111,7 +136,7 @@ class Brain:
         for placement in decision.placements:
             admitted = law.admit(classes[placement.class_id], placement)
             if admitted.counts.sum() < placement.counts.sum():
-                self._note(LEFT_OUT)
+                self.note(LEFT_OUT)
             if len(admitted.nodes):
                 kept.append(admitted)
         decision.placements = kept
@@ -119,11 +144,12 @@ class Brain:
 
     def complain(self, error: Exception) -> None:
         """The policy failed, and the default decides."""
-        self._note(f"{type(error).__name__}: {error}")
+        self.note(f"{type(error).__name__}: {error}")
         if self.failures >= 0:
             self.failures += 1
 
-    def _note(self, trouble: str) -> None:
+    def note(self, trouble: str) -> None:
+        """Something of what it decided could not be carried out."""
         if self.failures >= 0 and trouble != self.trouble:  # once, not every round
             log.error("policy.failed", policy=self.name, error=trouble)
         self.trouble = trouble

@@ -42,6 +42,9 @@ def build_view(state: State) -> ClusterView:
         repels=(lambda class_id: repels(state, class_id)) if state.repelling else None,
         called=lambda class_id: called(state, class_id),
         lowest_priority=lambda: lowest_priority(state),
+        testbeds=state.objects.testbeds,
+        batch_jobs=state.objects.batch_jobs,
+        schedulings=state.objects.schedulings,
     )
 
 

@@ -329,6 +329,8 @@ class Engine:
 
     async def _round(self) -> None:
         round = Round(self.state, self.epoch, self._now_ms(), self.settings, self._random, self._timers)
+        onlookers = self.schedulers.onlookers
+        round.notes = onlookers if onlookers.is_on else None
         commands = [self._inbox.popleft() for _ in range(min(len(self._inbox), self.settings.round_commands_max))]
         answers: list[tuple[asyncio.Future[Any], Any]] = []
         try:
@@ -347,6 +349,7 @@ class Engine:
             self._has_backlog |= round.has_backlog
             await self._commit(round)
         except Exception as error:
+            onlookers.drop()
             failure = error if isinstance(error, Unavailable) else Unavailable(f"the round failed ({error}); try again")
             for command in commands:
                 _answer(command.reply, failure)
@@ -355,11 +358,13 @@ class Engine:
             _answer(reply, answer)
         for node, message in round.messages():
             self._workers.send(node, message)
+        if round.notes is not None:
+            onlookers.land()
         if round.changes:
             self.feed.publish(Published(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
         self.schedulers.tell()
         self._place_again_ms = round.place_again_ms
-        if self._inbox or round.is_partial:
+        if self._inbox or round.is_partial or self.brain.looks_at(self.state.objects.revision):
             self._wake.set()
 
     def _decide(self, round: Round, command: _Command, answers: list[tuple[asyncio.Future[Any], Any]]) -> None:

@@ -41,7 +41,7 @@ class Taken:
 
 def on_apply(round: Round, drafts: list[Draft], user: str) -> list[Taken]:
     """All of them or none."""
-    _refuse(round, drafts)
+    check_drafts(round, drafts)
     return [_take(round, draft, user) for draft in drafts]
 
 
@@ -135,7 +135,7 @@ def _set(round: Round, kind: str, meta: Meta, spec: Any) -> None:
 # ---- refusals ----
 
 
-def _refuse(round: Round, drafts: list[Draft]) -> None:
+def check_drafts(round: Round, drafts: list[Draft]) -> None:
     """Raises before anything is recorded. That somebody is late is told before anything else."""
     book, problems = round.state.objects, []
     seen: set[tuple[str, ObjectName]] = set()

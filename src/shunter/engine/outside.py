@@ -7,33 +7,47 @@ An atomic decision applies whole or not at all.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from shunter.engine.cluster_view import build_view
 from shunter.engine.decisions import apply_placement, preempt
 from shunter.engine.item_checks import Admitted, ItemChecks
 from shunter.engine.round import Round
+from shunter.engine.scheduling_items import apply_schedulings, check_schedulings
 from shunter.model.situations import DecisionAnswer
 from shunter.planning.candidates import Filter
 from shunter.planning.ledger import Ledger
 from shunter.planning.view import Decision, Placement, Preemption
 
 
+@dataclass(frozen=True, slots=True)
+class Decider:
+    """Whoever decided. `unless` says why it may not place or end tasks now; Schedulings it makes in any case."""
+
+    name: str
+    unless: str = ""
+
+
 def on_decision(
-    round: Round, decision: Decision, filters: tuple[Filter, ...], ledger: Ledger, unless: str = ""
+    round: Round, decision: Decision, decider: Decider, filters: tuple[Filter, ...], ledger: Ledger
 ) -> DecisionAnswer:
-    """`unless` says why whoever decided may not place or end tasks now. `ledger` is one that only this is used for."""
+    """`ledger` is one that only this is used for."""
     recorded, view = len(round.changes), build_view(round.state)
     ledger.sync(view.nodes)
     checks = ItemChecks(round, view, filters, ledger.scratch())
-    if unless:
-        _refuse_tasks(decision, checks, unless)
+    if decider.unless:
+        _refuse_tasks(decision, checks, decider.unless)
         admitted: list[Admitted] = []
         preemptions: list[Preemption] = []
     else:
         admitted = _admit(round, decision, checks)
         numbered = enumerate(decision.preemptions)
         preemptions = [each for number, each in numbered if checks.may_preempt(each, f"preemptions[{number}]")]
-    if decision.atomic and checks.refusals:
-        return DecisionAnswer(round.state.version, refusals=checks.refusals)
+    if decision.atomic:
+        check_schedulings(round, decision, checks.refuse)
+        if checks.refusals:
+            return DecisionAnswer(round.state.version, refusals=checks.refusals)
+    apply_schedulings(round, decision, decider.name, checks.refuse)
     placed = sum(_place(round, each) for each in admitted)
     for preemption in preemptions:
         preempt(round, preemption)

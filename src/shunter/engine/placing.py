@@ -10,13 +10,15 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.beside import may_start
+from shunter.engine.brain import Brain
 from shunter.engine.cluster_view import build_view
 from shunter.engine.decisions import apply_placement, carry_out, lanes_max
 from shunter.engine.moves import place_bound
 from shunter.engine.refilling import refill
 from shunter.engine.round import Round
+from shunter.engine.scheduling_items import apply_schedulings
 from shunter.model.jobs import EVERYWHERE
-from shunter.planning.view import Placement, Policy
+from shunter.planning.view import ClusterView, Decision, Placement, Policy
 
 PINNED_MAX = 1_000  # classes of one node each that are tried in one round
 
@@ -31,13 +33,33 @@ def place(round: Round, policy: Policy, is_led: bool = False) -> None:
     if is_led:
         return
     view = build_view(round.state)
-    if not view.queued:
+    revision, brain = round.state.objects.revision, policy if isinstance(policy, Brain) else None
+    if not view.queued and (brain is None or not brain.looks_at(revision)):
         return
-    decision = policy.decide(view, round.now_ms / 1000, round.settings.round_placements_max)
+    if brain is not None:
+        brain.objects_seen = revision
+    decision = _decide(round, policy, view)
     carry_out(round, decision)
+    if decision.schedulings or decision.withdrawals:
+        apply_schedulings(round, decision, policy.name, lambda item, reason: _refused(policy, item, reason))
     round.is_partial |= decision.is_partial or decision.again_in_ms == 0
     if decision.again_in_ms:
         round.place_again_ms = round.now_ms + decision.again_in_ms
+
+
+def _refused(policy: Policy, item: str, reason: str) -> None:
+    if isinstance(policy, Brain):
+        policy.note(f"{item} was refused: {reason}")
+
+
+def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
+    """Noted down where somebody wants to know later what was decided on what."""
+    now, budget, notes = round.now_ms / 1000, round.settings.round_placements_max, round.notes
+    if notes is None:
+        return policy.decide(view, now, budget)
+    decision = policy.decide(notes.look(view, now, budget), now, budget)
+    notes.note(decision)
+    return decision
 
 
 def _place_pinned(round: Round) -> None:

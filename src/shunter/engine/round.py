@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from shunter.engine import changes as c
 from shunter.engine.changes import Change
@@ -17,6 +17,7 @@ from shunter.engine.settings import EngineSettings
 from shunter.engine.state import State
 from shunter.model.jobs import BATCH, EVERYWHERE, TaskSpec, array_values
 from shunter.model.messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
+from shunter.planning.view import ClusterView, Decision
 from shunter.ports.store import FinishedJob, PastRecord
 
 PAYLOADS_BYTES_MAX = 8 * 2**20  # in one message of orders
@@ -60,6 +61,16 @@ class Timers:
         return self.heap[0][0] if self.heap else None
 
 
+class Notes(Protocol):
+    """Who looks on when a policy decides: the flight recorder, and shadows."""
+
+    def look(self, view: ClusterView, now: float, budget: int) -> ClusterView:
+        """The view to decide on."""
+        ...
+
+    def note(self, decision: Decision) -> None: ...
+
+
 @dataclass(slots=True)
 class Round:
     state: State
@@ -85,6 +96,7 @@ class Round:
     is_partial: bool = False  # the policy has more to decide
     has_payloads: bool = False  # among the specs of its orders
     place_again_ms: int | None = None  # when the policy wants to decide again, even if nothing changes
+    notes: Notes | None = None  # who writes down what is decided
     has_backlog: bool = False  # somewhere more tasks than lanes are outstanding
 
     def record(self, change: Change) -> None:

@@ -11,9 +11,11 @@ from typing import Protocol, TypeVar
 
 from shunter.engine.brain import Brain
 from shunter.engine.cluster_view import build_view
-from shunter.engine.outside import on_decision
+from shunter.engine.flight import FlightRecorder
+from shunter.engine.onlookers import Onlookers
+from shunter.engine.outside import Decider, on_decision
 from shunter.engine.round import Round
-from shunter.engine.schedulers import LEAD, Schedulers, Session
+from shunter.engine.schedulers import LEAD, SHADOW, Schedulers, Session
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state import State
 from shunter.model.errors import TooLarge, Unavailable
@@ -22,6 +24,7 @@ from shunter.planning.decision_rows import read_decision
 from shunter.planning.ledger import Ledger
 from shunter.planning.limited_view import limit_view
 from shunter.ports.clock import Clock
+from shunter.ports.flight import FlightLog
 
 SHOWN_EVERY_MS = 10  # no session is shown the situation more often
 RETRY_S = 0.1  # while there is no state to look at
@@ -47,15 +50,21 @@ class SchedulerDesk:
     def __init__(self, host: Host, clock: Clock, random: Random) -> None:
         self._host, self._clock = host, clock
         self._schedulers = Schedulers(lambda: f"{host.epoch}-{random.getrandbits(64):016x}")
+        self.onlookers = Onlookers(self._schedulers)
         self._checking = Ledger()
 
     # ---- what schedulers ask ----
 
     def open(self, name: str, wants: Collection[str], mode: str = LEAD, is_local: bool = False) -> Session:
+        if self.onlookers.flight is not None:
+            self.onlookers.flight.closed(name)
         return self._schedulers.open(name, wants, mode, self._now_ms(), is_local)
 
     async def next(self, session: Session) -> Situation | None:
-        """The situation as soon as it is another one than was shown last; None when the session is over."""
+        """The situation as soon as it is another one than was shown last; None when the session is over. A shadow is
+        shown every situation on which the active policy decided, and the decision."""
+        if session.mode == SHADOW:
+            return await self._next_decided(session)
         while not session.is_over:
             is_asked_again = await self._wait(session)
             session.news.clear()
@@ -71,6 +80,12 @@ class SchedulerDesk:
                 return self._show(session, seen)
         return None
 
+    async def _next_decided(self, session: Session) -> Situation | None:
+        while not session.backlog and not session.is_over:
+            session.news.clear()
+            await session.news.wait()
+        return session.backlog.popleft() if session.backlog else None
+
     def renew(self, token: str) -> Session:
         session = self._schedulers.find(token, self._now_ms())
         self._schedulers.renew(session, self._now_ms())
@@ -83,6 +98,8 @@ class SchedulerDesk:
     async def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:
         """Raises Conflict where the token is void, Busy or TooLarge beyond the budget."""
         session = self.renew(token)
+        if session.mode == SHADOW:
+            return self.onlookers.compare(session, row, self._host.state.version)
         session.spend(self._now_ms())
         tasks, most = sum(sum(each.counts) for each in row.placements), self._host.settings.round_placements_max
         if tasks > most:
@@ -94,18 +111,24 @@ class SchedulerDesk:
         session.decisions += 1
         session.refused += bool(answer.refusals)
         session.news.set()
+        if self.onlookers.flight is not None:
+            self.onlookers.flight.decided(session.name, row, answer)
         return answer
 
     def _on_decision(self, round: Round, session: Session, row: DecisionRow) -> DecisionAnswer:
         self._schedulers.find(session.token, round.now_ms)  # another one may have taken over since
         unless = "" if self._leads(session) else _not_leading(session, self._host.brain.name)
-        return on_decision(round, read_decision(row), self._host.brain.filters, self._checking, unless)
+        decider = Decider(session.name, unless)
+        return on_decision(round, read_decision(row), decider, self._host.brain.filters, self._checking)
 
     # ---- what the engine asks ----
 
     def is_led(self, now_ms: int) -> bool:
         self._schedulers.leader = self._host.brain.outside
-        return self._schedulers.is_led(now_ms)
+        is_led = self._schedulers.is_led(now_ms)
+        if is_led:
+            self._host.brain.rest()
+        return is_led
 
     def ends_ms(self) -> int | None:
         return self._schedulers.ends_ms()
@@ -125,6 +148,13 @@ class SchedulerDesk:
 
     def sessions(self) -> list[Session]:
         return self._schedulers.sessions()
+
+    def record_to(self, log: FlightLog | None, is_running: bool = False) -> None:
+        """Note down every decision from now on, or no more. `is_running`: some were made already."""
+        brain = self._host.brain
+        known = brain.in_rounds if is_running else None
+        anew = self._schedulers.begin_anew
+        self.onlookers.flight = None if log is None else FlightRecorder(log, brain, anew, known)
 
     def set_lease(self, lease_s: float) -> None:
         """Of sessions that are opened from now on."""
@@ -152,7 +182,10 @@ class SchedulerDesk:
             self._schedulers.renew(session, self._now_ms())
             self._host.wake()  # to look at the clock when it thinks too long
         view = limit_view(build_view(self._host.state), session.writer.wants)
-        return Situation(now, self._host.settings.round_placements_max, session.writer.write(view))
+        situation = Situation(now, self._host.settings.round_placements_max, session.writer.write(view))
+        if self.onlookers.flight is not None:
+            self.onlookers.flight.shown(session.name, situation, session.writer.wants)
+        return situation
 
     def _leads(self, session: Session) -> bool:
         return session.mode == LEAD and session.name == self._host.brain.outside

@@ -8,11 +8,13 @@ lease of the active policy leads; while nobody does, the fall-back policy decide
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Unavailable
+from shunter.model.situations import DecisionRow, Situation
 from shunter.planning.deltas import ViewWriter
 
 LEASE_DEFAULT_S = 5.0
@@ -47,6 +49,9 @@ class Session:
     credit: float = DECISIONS_BURST
     credit_ms: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    # Of shadows: situations on which others have decided, and their decisions by number. `refused` counts differences.
+    backlog: deque[Situation] = field(default_factory=deque)
+    actives: dict[int, DecisionRow] = field(default_factory=dict)
 
     def is_alive(self, now_ms: int) -> bool:
         return not self.is_over and (self.expires_ms > now_ms or (self.is_local and self.is_waiting))
@@ -132,10 +137,18 @@ class Schedulers:
     def sessions(self) -> list[Session]:
         return list(self._sessions.values())
 
+    @property
+    def has_shadows(self) -> bool:
+        return any(session.mode == SHADOW for session in self._sessions.values())
+
+    def shadows(self) -> list[Session]:
+        return [session for session in self._sessions.values() if session.mode == SHADOW]
+
     def tell(self) -> None:
-        """A round is over: there is something to look at."""
+        """A round is over: there is something to look at. Shadows look at decisions, of which they hear otherwise."""
         for session in self._sessions.values():
-            session.news.set()
+            if session.mode == LEAD:
+                session.news.set()
 
     def begin_anew(self) -> None:
         """The state is another one: everybody is shown all of it."""

@@ -210,8 +210,7 @@ def scheduling_status(spec: SchedulingSpec, status: SchedulingStatus) -> Documen
         "problems": list(status.problems),
         "observedGeneration": status.observed_generation,
     }
-    leaving = [name_document(name) for name in status.leaving]
-    return document | _given(waitsFor=status.waits_for, leaving=leaving)
+    return document | _given(waitsFor=status.waits_for)
 
 
 # ---- values ----

@@ -33,20 +33,21 @@ class KindRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class NodeRows(msgspec.Struct, frozen=True, array_like=True):
-    """Columns of the nodes that changed; `reserved` has a list for each resource."""
+    """Rows of the node columns that changed. Each part has rows of its own: most changes are of amounts and counts."""
 
-    rows: list[int]
-    reserved: list[list[int]]
-    busy: list[float]
+    rows: list[int]  # those that `changed` speaks of, for the next two; the one that changed last stands last
     tasks: list[int]
-    eligible: list[bool]
-    owner: list[int]
-    kind: list[int]
-    changed: list[int]
+    reserved: dict[str, list[int]]  # resource -> amounts; a resource that changed on none of them is left out
+    uncounted: dict[int, int] = {}  # row -> tasks, of rows on which nothing else changed and `changed` stands still
+    busy: dict[int, float] = {}
+    eligible: dict[int, bool] = {}
+    owner: dict[int, int] = {}
+    kind: dict[int, int] = {}
+    because: dict[int, str] = {}  # why a node takes no work; empty: it does
 
 
 class CapacityRows(msgspec.Struct, frozen=True, array_like=True):
-    """Capacities change seldom, so they travel by themselves; a list for each resource."""
+    """Capacities change seldom; a list for each resource."""
 
     rows: list[int]
     amounts: list[list[int]]
@@ -141,13 +142,11 @@ class ViewDelta(msgspec.Struct, frozen=True, omit_defaults=True):
     is_whole: bool = False
     # nodes
     count: int = 0  # of rows in use, row 0 included
-    tick: int = 0
     resources: list[str] | None = None
     names: dict[int, str] = {}
     kinds: list[KindRow] = []  # further ones
     nodes: NodeRows | None = None
     capacity: CapacityRows | None = None
-    because: dict[int, str] = {}  # why a node takes no work; empty: it does
     # what waits
     classes: list[ClassRow] = []
     gone: list[int] = []  # classes that do not wait any more; dropped before `queued` is taken in
@@ -190,9 +189,11 @@ class SchedulingRow(msgspec.Struct, frozen=True, array_like=True):
 
 
 class DecisionRow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A decision, to be sent or recorded. `based_on` is the version of the view that it was made on."""
+    """A decision, to be sent or recorded. `based_on` is the version of the view that it was made on, `number` that of
+    the delta that led to this view."""
 
     based_on: int
+    number: int = 0
     placements: list[PlacementRow] = []
     preemptions: list[PreemptionRow] = []
     schedulings: list[SchedulingRow] = []
@@ -229,3 +230,4 @@ class DecisionAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     version: int
     placed: int = 0  # tasks
     refusals: list[ItemRefusal] = []
+    agrees: bool | None = None  # in shadow: whether the active policy decided alike; nothing applied

@@ -9,10 +9,11 @@ from shunter.model.situations import DecisionRow, PlacementRow, PreemptionRow, S
 from shunter.planning.view import Decision, LeftBehind, Placement, Preemption, SchedulingDraft
 
 
-def decision_row(decision: Decision) -> DecisionRow:
+def decision_row(decision: Decision, number: int = 0) -> DecisionRow:
     left = decision.left
     return DecisionRow(
         based_on=decision.based_on,
+        number=number,
         placements=[
             PlacementRow(each.class_id, np.asarray(each.nodes).tolist(), np.asarray(each.counts).tolist())
             for each in decision.placements

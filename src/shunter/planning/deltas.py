@@ -31,6 +31,7 @@ from shunter.model.situations import (
 )
 from shunter.model.testbeds import Testbed
 from shunter.planning.answers import class_row, full_answers
+from shunter.planning.limited_view import empty_nodes, grow, widen
 from shunter.planning.view import ClusterView, IntArray, Nodes, Queued, QueueRules, TaskClass
 from shunter.planning.waiting import Waiting
 
@@ -103,60 +104,83 @@ class _NodesTold:
     def __init__(self) -> None:
         self._tick = -1
         self._count = 1  # row 0 and kind 0 are none at all, and known to every reader
-        self._kinds = 1
-        self._because: dict[int, str] = {}
-        self._tasks: IntArray = np.zeros(1, np.int64)
-        self._capacity: IntArray = np.zeros((0, 0), np.int64)
+        self._told = empty_nodes(resources=())
+        self._capacity: IntArray = np.zeros((1, 0), np.int64)
 
     def tell(self, nodes: Nodes, fields: Fields) -> None:
-        count, width = nodes.count, len(nodes.resources)
-        fields.update(count=count, tick=nodes.tick)
-        if len(nodes.kinds) > self._kinds:
-            kinds = nodes.kinds[self._kinds :]
+        told, count = self._told, nodes.count
+        fields["count"] = count
+        if len(nodes.kinds) > len(told.kinds):
+            kinds = nodes.kinds[len(told.kinds) :]
             fields["kinds"] = [KindRow(each.datacenter, dict(each.labels), dict(each.attributes)) for each in kinds]
-            self._kinds = len(nodes.kinds)
+            told.kinds.extend(kinds)
         touched = nodes.changed[:count] >= self._tick
         if count > self._count:
             fields["names"] = {row: nodes.names[row] for row in range(self._count, count)}
             touched[self._count :] = True
-        if width != self._capacity.shape[1]:
+        if len(nodes.resources) != len(told.resources):
             fields["resources"] = list(nodes.resources)
             touched[:] = True
-        if self._capacity.shape != (count, width):
-            known = self._capacity
-            self._capacity = np.full((count, width), UNTOLD, np.int64)
-            self._capacity[: known.shape[0], : known.shape[1]] = known
-        touched[: self._count] |= nodes.tasks[: self._count] != self._tasks
-        rows = np.flatnonzero(touched)
-        if len(rows):
-            self._tell_rows(nodes, rows, fields)
+        if self._capacity.shape != (count, len(nodes.resources)):
+            self._fit(nodes)
+        counted = nodes.tasks[:count] != told.tasks[:count]
+        if touched.any() or counted.any():
+            rows, uncounted = np.flatnonzero(touched), np.flatnonzero(counted & ~touched)
+            rows = rows[np.argsort(nodes.changed[rows], kind="stable")]
+            fields["nodes"] = self._rows(nodes, rows, uncounted)
+            self._tell_capacity(nodes, rows, fields)
         self._tick, self._count = nodes.tick, count
 
-    def _tell_rows(self, nodes: Nodes, rows: IntArray, fields: Fields) -> None:
-        fields["nodes"] = _node_rows(nodes, rows)
-        self._tasks = nodes.tasks[: nodes.count].copy()
+    def _fit(self, nodes: Nodes) -> None:
+        """Make room for more nodes and resources; nothing is known of their capacity."""
+        known = self._capacity
+        self._capacity = np.full((nodes.count, len(nodes.resources)), UNTOLD, np.int64)
+        self._capacity[: known.shape[0], : known.shape[1]] = known
+        widen(self._told, nodes.resources)
+        grow(self._told, nodes.count)
+
+    def _rows(self, nodes: Nodes, rows: IntArray, uncounted: IntArray) -> NodeRows:
+        told = self._told
+        reserved, before = nodes.reserved[rows], told.reserved[rows]
+        columns = np.flatnonzero((reserved != before).any(axis=0)).tolist()
+        found = NodeRows(
+            rows=rows.tolist(),
+            tasks=nodes.tasks[rows].tolist(),
+            reserved={nodes.resources[column]: reserved[:, column].tolist() for column in columns},
+            uncounted=dict(zip(uncounted.tolist(), nodes.tasks[uncounted].tolist(), strict=True)),
+            busy=_differing(nodes.busy, told.busy, rows),
+            eligible=_differing(nodes.eligible, told.eligible, rows),
+            owner=_differing(nodes.owner, told.owner, rows),
+            kind=_differing(nodes.kind, told.kind, rows),
+            because=self._because(nodes),
+        )
+        told.reserved[rows] = reserved
+        told.tasks[: nodes.count] = nodes.tasks[: nodes.count]
+        return found
+
+    def _tell_capacity(self, nodes: Nodes, rows: IntArray, fields: Fields) -> None:
         differing = rows[(nodes.capacity[rows] != self._capacity[rows]).any(axis=1)]
         if len(differing):
             fields["capacity"] = CapacityRows(differing.tolist(), nodes.capacity[differing].T.tolist())
             self._capacity[differing] = nodes.capacity[differing]
-        now, told = nodes.ineligible_because, self._because
-        if now != told:
-            gone = {row: "" for row in told if row not in now}
-            fields["because"] = gone | {row: text for row, text in now.items() if told.get(row) != text}
-            self._because = dict(now)
+
+    def _because(self, nodes: Nodes) -> dict[int, str]:
+        now, told = nodes.ineligible_because, self._told.ineligible_because
+        if now == told:
+            return {}
+        gone = {row: "" for row in told if row not in now}
+        changed = gone | {row: text for row, text in now.items() if told.get(row) != text}
+        self._told.ineligible_because = dict(now)
+        return changed
 
 
-def _node_rows(nodes: Nodes, rows: IntArray) -> NodeRows:
-    return NodeRows(
-        rows=rows.tolist(),
-        reserved=nodes.reserved[rows].T.tolist(),
-        busy=nodes.busy[rows].tolist(),
-        tasks=nodes.tasks[rows].tolist(),
-        eligible=nodes.eligible[rows].tolist(),
-        owner=nodes.owner[rows].tolist(),
-        kind=nodes.kind[rows].tolist(),
-        changed=nodes.changed[rows].tolist(),
-    )
+def _differing(now: Any, told: Any, rows: IntArray) -> dict[int, Any]:
+    """Row -> value where a column is not what was told, which it is from then on."""
+    found = rows[now[rows] != told[rows]]
+    if not len(found):
+        return {}
+    told[found] = now[found]
+    return dict(zip(found.tolist(), now[found].tolist(), strict=True))
 
 
 class _WaitingTold:

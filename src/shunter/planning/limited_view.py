@@ -59,16 +59,34 @@ def empty_nodes(resources: Sequence[str] = STANDARD) -> Nodes:
     )
 
 
+def widen(nodes: Nodes, resources: Sequence[str]) -> None:
+    """Make room for further resources; those that there are stay where they are."""
+    more = np.zeros((len(nodes.changed), len(resources) - len(nodes.resources)), np.int64)
+    nodes.resources.extend(resources[len(nodes.resources) :])
+    nodes.capacity, nodes.reserved = np.hstack([nodes.capacity, more]), np.hstack([nodes.reserved, more])
+
+
+def grow(nodes: Nodes, count: int) -> None:
+    """Make room for so many rows."""
+    have = len(nodes.changed)
+    if count <= have:
+        return
+    more = max(count, have * 2) - have
+    for name in COLUMNS:
+        old = getattr(nodes, name)
+        setattr(nodes, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))
+
+
 def view_hash(view: ClusterView) -> str:
     """Equal for views that show the same, however they were put together. It reads everything: for tests and records
     of single moments, not for every round."""
     nodes, count = view.nodes, view.nodes.count
     digest = blake2b(digest_size=16)
-    for name in COLUMNS:
+    for name in COLUMNS[:-1]:  # when rows changed is counted by everybody for himself
         digest.update(np.ascontiguousarray(getattr(nodes, name)[:count]).tobytes())
     told = (
         nodes.resources, nodes.names[:count], [(k.datacenter, dict(k.labels), dict(k.attributes)) for k in nodes.kinds],
-        sorted(nodes.ineligible_because.items()), nodes.tick,
+        sorted(nodes.ineligible_because.items()),
         [_queued_key(queued) for queued in view.queued],
         sorted((who, amounts.tolist()) for who, amounts in view.usage.items()),
         sorted(view.queues.items(), key=lambda item: item[0]), sorted(view.licences.items()),

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from shunter.model.errors import Invalid, Problem
+from shunter.model.situations import WANTS_PLANNER
 from shunter.planning.backlog import Backlog
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.claims import PATIENCE, Patience
@@ -103,6 +105,7 @@ class Planner:
     """
 
     fast = True
+    wants = WANTS_PLANNER
 
     def __init__(self, stages: Stages, work_max: int = WORK_MAX) -> None:
         self.name = stages.score.name
@@ -128,6 +131,26 @@ class Planner:
         twin = Planner(self._stages, self._work_max)
         twin._ledger.cursor = self._ledger.cursor
         twin._recall = self._recall.copy()
+        return twin
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What a renewed one has to know: where the rotation stands."""
+        return {"cursor": int(self._ledger.cursor)}
+
+    @memory.setter
+    def memory(self, memory: dict[str, Any]) -> None:
+        self._ledger.cursor = memory.get("cursor", 0)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nobody was promised anything, and the last decision was whole."""
+        recall = self._recall
+        return not (recall.is_partial or recall.held or recall.memory.promised or recall.memory.winners)
+
+    def renew(self) -> Planner:
+        twin = Planner(self._stages, self._work_max)
+        twin.memory = self.memory
         return twin
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:

@@ -49,6 +49,22 @@ class Forking(Protocol):
         ...
 
 
+@runtime_checkable
+class Renewing(Protocol):
+    """A policy that can begin anew from a few facts, so that a recording of it can begin anywhere."""
+
+    memory: dict[str, Any]  # all that a renewed one remembers; setting it on a new one makes that decide alike
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it remembers nothing that others may rely on: a renewed one would lose it."""
+        ...
+
+    def renew(self) -> Policy:
+        """Another one in its place, which remembers only its `memory`."""
+        ...
+
+
 def fork_policy(policy: Policy) -> Policy:
     """For trying out what a policy would do. A policy that has no `fork` is copied whole."""
     return policy.fork() if isinstance(policy, Forking) else deepcopy(policy)

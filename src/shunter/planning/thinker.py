@@ -21,7 +21,8 @@ class Thinker:
 
     def decide(self, situation: Situation) -> DecisionRow:
         """Take in what is new, and decide."""
-        return decision_row(self.policy.decide(self.look(situation), situation.now, situation.budget))
+        decision = self.policy.decide(self.look(situation), situation.now, situation.budget)
+        return decision_row(decision, situation.delta.number)
 
     @property
     def missing(self) -> int:

@@ -20,7 +20,7 @@ from shunter.planning.answers import Recorded, read_class
 from shunter.planning.candidates import FILTERS
 from shunter.planning.law import Law
 from shunter.planning.ledger import Ledger
-from shunter.planning.limited_view import COLUMNS, empty_nodes, limit_view
+from shunter.planning.limited_view import empty_nodes, grow, limit_view, widen
 from shunter.planning.view import BoolArray, ClusterView, IntArray, NodeKind, Nodes, Queued, QueueRules, TaskClass
 from shunter.planning.waiting import Waiting
 
@@ -144,44 +144,36 @@ class ViewReader:
 
 def _read_nodes(nodes: Nodes, delta: ViewDelta) -> None:
     if delta.resources is not None:
-        _widen(nodes, delta.resources)
-    _grow(nodes, delta.count)
+        widen(nodes, delta.resources)
+    grow(nodes, delta.count)
     for row in range(nodes.count, delta.count):
         nodes.names.append(delta.names[row])
-    nodes.count, nodes.tick = delta.count, delta.tick
+    nodes.count = delta.count
     nodes.kinds.extend(NodeKind(kind.datacenter, kind.labels, kind.attributes) for kind in delta.kinds)
     if delta.nodes is not None:
         _put_rows(nodes, delta.nodes)
     if delta.capacity is not None:
         nodes.capacity[delta.capacity.rows] = np.array(delta.capacity.amounts, np.int64).T
-    for row, text in delta.because.items():
+
+
+def _put_rows(nodes: Nodes, told: NodeRows) -> None:
+    if told.rows:
+        rows = np.array(told.rows, np.int64)
+        nodes.tick += 2  # whoever looks again at what changed at the last tick must find just the last row
+        nodes.changed[rows] = nodes.tick - 1
+        nodes.changed[rows[-1]] = nodes.tick
+        nodes.tasks[rows] = told.tasks
+        for resource, amounts in told.reserved.items():
+            nodes.reserved[rows, nodes.resources.index(resource)] = amounts
+    columns = ((nodes.tasks, told.uncounted), (nodes.busy, told.busy), (nodes.eligible, told.eligible))
+    for column, values in (*columns, (nodes.owner, told.owner), (nodes.kind, told.kind)):
+        if values:
+            column[list(values)] = list(values.values())
+    for row, text in told.because.items():
         if text:
             nodes.ineligible_because[row] = text
         else:
             nodes.ineligible_because.pop(row, None)
-
-
-def _put_rows(nodes: Nodes, told: NodeRows) -> None:
-    rows = np.array(told.rows, np.int64)
-    nodes.reserved[rows] = np.array(told.reserved, np.int64).T
-    nodes.busy[rows], nodes.tasks[rows], nodes.eligible[rows] = told.busy, told.tasks, told.eligible
-    nodes.owner[rows], nodes.kind[rows], nodes.changed[rows] = told.owner, told.kind, told.changed
-
-
-def _widen(nodes: Nodes, resources: list[str]) -> None:
-    more = np.zeros((len(nodes.changed), len(resources) - len(nodes.resources)), np.int64)
-    nodes.resources.extend(resources[len(nodes.resources) :])
-    nodes.capacity, nodes.reserved = np.hstack([nodes.capacity, more]), np.hstack([nodes.reserved, more])
-
-
-def _grow(nodes: Nodes, count: int) -> None:
-    have = len(nodes.changed)
-    if count <= have:
-        return
-    more = max(count, have * 2) - have
-    for name in COLUMNS:
-        old = getattr(nodes, name)
-        setattr(nodes, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))
 
 
 def _read_objects(objects: dict[ObjectName, Kept], changed: Iterable[Kept], gone: Iterable[ObjectName]) -> None:

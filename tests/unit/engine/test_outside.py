@@ -49,7 +49,7 @@ async def shown(stage: Stage, session: Session) -> Situation:
 
 
 async def decide(stage: Stage, session: Session, *placements: PlacementRow, **fields: Any) -> DecisionAnswer:
-    row = DecisionRow(1, list(placements), **fields)
+    row = DecisionRow(1, placements=list(placements), **fields)
     return await stage.engine.schedulers.decide(session.token, row)
 
 

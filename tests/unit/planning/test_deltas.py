@@ -245,9 +245,11 @@ def test_a_delta_holds_what_changed_and_nothing_else() -> None:
     site.yard.cluster.set_busy(7, 0.5)
     delta = writer.write(replace(site.view(), reserve_after_s=None))
     assert delta.nodes is not None
-    assert delta.nodes.rows == [7, 51]  # the last one changed when the tick stood where it stands
+    assert delta.nodes.rows == [51, 7]  # 51 changed when the tick stood where it stood
     assert (delta.is_whole, delta.capacity, delta.queued, delta.usage, delta.kinds) == (False, None, [], [], [])
-    assert len(msgspec.msgpack.encode(delta)) < 120
+    assert delta.nodes.busy == {7: 0.5}
+    assert delta.nodes.reserved == {}
+    assert len(msgspec.msgpack.encode(delta)) < 80
 
 
 def test_a_reader_that_missed_a_delta_says_so_and_goes_on_from_a_whole_one() -> None:

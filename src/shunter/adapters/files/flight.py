@@ -1,0 +1,113 @@
+"""The flight recorder's files: segments in one folder, bounded in all. Appended to by the engine's recorder; listed and
+exported by the gateway; read by `shunter replay`.
+
+A file is a mark, then frames: length, checksum, record. Each frame is written at once, so that a kill leaves at most a
+torn last one, which readers leave out.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+from zlib import crc32
+
+from shunter.log import Log
+from shunter.model.errors import Invalid, Problem
+
+MARK = b"shunter-flight-1\n"
+SUFFIX = ".flight"
+TOTAL_BYTES_MAX = 64 * 2**20  # of all segments; the oldest go first
+FRAME_BYTES_MAX = 256 * 2**20
+_FRAME = struct.Struct("<II")
+log = Log(__name__)
+
+
+class FlightFiles:
+    """The `FlightLog`. When the disk fails it stops and says so once."""
+
+    def __init__(self, folder: Path, total_bytes_max: int = TOTAL_BYTES_MAX) -> None:
+        self.folder, self._total_bytes_max = folder, total_bytes_max
+        self._file: int | None = None
+        self._size = 0
+        self._has_failed = False
+
+    @property
+    def segment_bytes(self) -> int:
+        return self._size
+
+    def begin_segment(self) -> None:
+        self.close()
+        if self._has_failed:
+            return
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            segments = self.segments()
+            number = int(segments[-1].stem) + 1 if segments else 1
+            self._file = os.open(self.folder / f"{number:08}{SUFFIX}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            os.write(self._file, MARK)
+            self._size = len(MARK)
+            self._forget(segments)
+        except OSError as error:
+            self._fail(error)
+
+    def append(self, record: bytes) -> None:
+        if self._file is None:
+            return
+        frame = _FRAME.pack(len(record), crc32(record)) + record
+        try:
+            os.write(self._file, frame)
+        except OSError as error:
+            self._fail(error)
+        self._size += len(frame)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def segments(self) -> list[Path]:
+        """Oldest first."""
+        return sorted(self.folder.glob(f"*{SUFFIX}"))
+
+    def _forget(self, segments: list[Path]) -> None:
+        total = sum(path.stat().st_size for path in segments)
+        for path in segments:
+            if total <= self._total_bytes_max:
+                return
+            total -= path.stat().st_size
+            path.unlink()
+
+    def _fail(self, error: OSError) -> None:
+        self._has_failed = True
+        self.close()
+        log.error("flight.failed", folder=str(self.folder), error=error)
+
+
+def read_frames(path: Path) -> Iterator[bytes]:
+    """The records of a segment, or of an export. Raises Invalid for what is no recording; what is torn is left out."""
+    with path.open("rb") as file:
+        if file.read(len(MARK)) != MARK:
+            raise Invalid(
+                [Problem("FILE", "is no recording of a flight", str(path), "make one: shunter flight export")]
+            )
+        while (frame := _next_frame(file)) is not None:
+            yield frame
+
+
+def write_frames(frames: Iterator[bytes]) -> Iterator[bytes]:
+    """An export: pieces of one file with all these records."""
+    yield MARK
+    for frame in frames:
+        yield _FRAME.pack(len(frame), crc32(frame)) + frame
+
+
+def _next_frame(file: BinaryIO) -> bytes | None:
+    head = file.read(_FRAME.size)
+    if len(head) < _FRAME.size:
+        return None
+    size, checksum = _FRAME.unpack(head)
+    body = file.read(size) if size <= FRAME_BYTES_MAX else b""
+    return body if len(body) == size and crc32(body) == checksum else None

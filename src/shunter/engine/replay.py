@@ -1,0 +1,136 @@
+"""Making recorded decisions again: by the same policy, which must give the same, or by another one. Used by `shunter
+replay`, and by tests.
+
+What was decided in rounds is decided again behind the same guard (`engine.brain`); what was decided outside of them, by
+the bare policy, as it was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from shunter.engine.brain import Brain
+from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Shown, Step, is_same
+from shunter.model.situations import DecisionRow, Situation
+from shunter.planning.candidates import FILTERS, Filter
+from shunter.planning.decision_rows import decision_row
+from shunter.planning.policies import Renewing
+from shunter.planning.view import ClusterView, Policy
+from shunter.planning.view_reader import ViewReader
+
+Build = Callable[[str], Policy]  # a fresh policy by its name
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A decision as it was recorded, and as it was made again. `missing` counts questions of the policy to which the
+    recording has no answer: another policy may ask what the recorded one did not."""
+
+    source: str
+    policy: str  # that decided when it was recorded
+    at: float
+    number: int
+    version: int
+    inputs: str
+    recorded: DecisionRow
+    made: DecisionRow
+    missing: int
+    is_fresh: bool  # whether all that the policy remembered is known
+    names: list[str]  # of the nodes, by row
+
+    @property
+    def is_same(self) -> bool:
+        return is_same(self.recorded, self.made)
+
+
+class Replay:
+    """`policy` decides in place of those that were recorded; None: each decides again for itself."""
+
+    def __init__(self, build: Build, policy: str | None = None, filters: tuple[Filter, ...] = FILTERS) -> None:
+        self._build, self._policy, self._filters = build, policy, filters
+        self._minds: dict[str, _Mind] = {}
+        self.skipped = 0  # records that make no sense without what came before the recording
+
+    def run(self, records: Iterable[FlightRecord]) -> Iterator[Replayed]:
+        for record in records:
+            if isinstance(record, Began):
+                self._minds[record.source] = self._begin(record)
+            elif isinstance(record, Step):
+                mind = self._minds.get(ROUNDS)
+                if mind is not None:
+                    mind.show(record.situation, record.inputs)
+                    yield mind.decide(record.decision)
+                self.skipped += mind is None
+            elif isinstance(record, Shown):
+                if (mind := self._mind_of(record)) is not None:
+                    mind.put_off(record)
+                self.skipped += mind is None
+            elif isinstance(record, Decided):
+                mind = self._minds.get(record.source)
+                is_known = mind is not None and mind.catch_up(record.number)
+                if mind is not None and is_known:
+                    yield mind.decide(record.decision)
+                self.skipped += not is_known
+
+    def _mind_of(self, record: Shown) -> _Mind | None:
+        return self._minds.get(record.source)
+
+    def _begin(self, began: Began) -> _Mind:
+        policy = self._build(self._policy or _bare(began.policy))
+        if began.memory and self._policy in (None, began.policy) and isinstance(policy, Renewing):
+            policy.memory = began.memory
+        brain = Brain(policy, filters=self._filters) if began.source == ROUNDS else None
+        return _Mind(began, policy, brain, ViewReader(began.wants))
+
+
+@dataclass(slots=True)
+class _Mind:
+    """What decides in place of one source."""
+
+    began: Began
+    policy: Policy
+    brain: Brain | None
+    reader: ViewReader
+    waiting: list[Shown] = field(default_factory=list)  # shown, but nothing was decided on it yet
+    situation: Situation | None = None
+    view: ClusterView | None = None
+    inputs: str = ""
+
+    def show(self, situation: Situation, inputs: str) -> None:
+        self.situation, self.inputs, self.view = situation, inputs, self.reader.read(situation.delta)
+
+    def put_off(self, shown: Shown) -> None:
+        self.waiting.append(shown)
+
+    def catch_up(self, number: int) -> bool:
+        """Look at what was shown up to this number; says whether that was the last that was looked at."""
+        while self.waiting and self.waiting[0].situation.delta.number <= number:
+            shown = self.waiting.pop(0)
+            self.show(shown.situation, shown.inputs)
+        return self.situation is not None and self.situation.delta.number == number
+
+    def decide(self, recorded: DecisionRow) -> Replayed:
+        assert self.situation is not None
+        assert self.view is not None
+        situation, missing = self.situation, self.reader.missing
+        decide = self.policy.decide if self.brain is None else self.brain.decide
+        made = decision_row(decide(self.view, situation.now, situation.budget), situation.delta.number)
+        return Replayed(
+            source=self.began.source,
+            policy=self.began.policy,
+            at=situation.now,
+            number=situation.delta.number,
+            version=situation.delta.version,
+            inputs=self.inputs,
+            recorded=recorded,
+            made=made,
+            missing=self.reader.missing - missing,
+            is_fresh=self.began.is_fresh,
+            names=self.view.nodes.names,
+        )
+
+
+def _bare(policy: str) -> str:
+    """A local session is named after its policy."""
+    return policy.removeprefix("local:")

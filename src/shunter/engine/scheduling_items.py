@@ -1,0 +1,46 @@
+"""Schedulings that a decision makes or withdraws: the items of `Decision.schedulings` and `Decision.withdrawals`.
+Called for decisions in rounds and from outside alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shunter.engine.objects import check_drafts, find, on_apply, on_delete
+from shunter.engine.round import Round
+from shunter.model.errors import Busy, Rejected
+from shunter.model.objects import SCHEDULING, Draft
+from shunter.planning.view import Decision, SchedulingDraft
+
+Refuse = Callable[[str, str], None]  # item, reason
+
+
+def check_schedulings(round: Round, decision: Decision, refuse: Refuse) -> None:
+    """Refuse what does not hold; nothing is changed."""
+    for number, name in enumerate(decision.withdrawals):
+        try:
+            find(round, SCHEDULING, name)
+        except Rejected as error:
+            refuse(f"withdrawals[{number}]", error.detail)
+    for number, draft in enumerate(decision.schedulings):
+        try:
+            check_drafts(round, [_draft(draft)])
+        except (Rejected, Busy) as error:
+            refuse(f"schedulings[{number}]", error.detail)
+
+
+def apply_schedulings(round: Round, decision: Decision, user: str, refuse: Refuse) -> None:
+    """Item by item; what is refused changes nothing."""
+    for number, name in enumerate(decision.withdrawals):
+        try:
+            on_delete(round, SCHEDULING, name)
+        except Rejected as error:
+            refuse(f"withdrawals[{number}]", error.detail)
+    for number, draft in enumerate(decision.schedulings):
+        try:
+            on_apply(round, [_draft(draft)], user)
+        except (Rejected, Busy) as error:
+            refuse(f"schedulings[{number}]", error.detail)
+
+
+def _draft(draft: SchedulingDraft) -> Draft:
+    return Draft(SCHEDULING, draft.name, draft.spec)

@@ -1,0 +1,98 @@
+"""Schedulings as decisions: whoever decides makes and withdraws them, in a round or outside of it."""
+
+from __future__ import annotations
+
+from shunter.model import testbeds as tb
+from shunter.model.batch_jobs import BatchJobSpec
+from shunter.model.object_meta import ObjectName
+from shunter.model.objects import BATCH_JOB, TESTBED, Draft
+from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState
+from shunter.model.situations import OBJECTS, DecisionRow, SchedulingRow
+from shunter.planning.view import ClusterView, Decision, SchedulingDraft
+from tests.unit.engine.stage import Stage, play
+from tests.unit.engine.test_outside import reasons, shown
+
+BED, SORT = ObjectName("default", "bed"), ObjectName("default", "sort")
+MINE, OTHER = ObjectName("default", "mine"), ObjectName("default", "other")
+QUEUE = SchedulingSpec(BED, queue=(SORT,))
+
+
+async def set_up(stage: Stage) -> None:
+    await stage.join("n1", cpu=4)
+    await stage.engine.label_node("n1", {"slots": "0"})
+    testbed = tb.TestbedSpec(2, "slots", {"cpu": 1000})
+    command = BatchJobSpec(command={"command": ["sort"]})
+    await stage.engine.apply_objects([Draft(TESTBED, BED, testbed), Draft(BATCH_JOB, SORT, command)], "tester")
+    await stage.settle()
+
+
+def schedulings(stage: Stage) -> dict[ObjectName, Scheduling]:
+    return stage.engine.state.objects.schedulings
+
+
+def test_a_scheduler_makes_and_withdraws_schedulings_though_another_policy_places_tasks() -> None:
+    async def scene(stage: Stage) -> None:
+        await set_up(stage)
+        session = stage.engine.schedulers.open("mine", (OBJECTS,))
+        situation = await shown(stage, session)
+        assert [each.meta.object_name for each in situation.delta.testbeds] == [BED]
+        assert [each.meta.object_name for each in situation.delta.batch_jobs] == [SORT]
+        row = DecisionRow(1, schedulings=[SchedulingRow(MINE, QUEUE)], withdrawals=[OTHER])
+        answer = await stage.engine.schedulers.decide(session.token, row)
+        assert reasons(answer) == [("withdrawals[0]", "there is no Scheduling default/other", 0)]
+        made = schedulings(stage)[MINE]
+        assert (made.spec, made.meta.user) == (QUEUE, "mine")
+        assert made.status.state is not SchedulingState.FAILED
+        after = await shown(stage, session)
+        assert [each.meta.object_name for each in after.delta.schedulings] == [MINE]
+        await stage.engine.schedulers.decide(session.token, DecisionRow(2, withdrawals=[MINE]))
+        assert MINE not in schedulings(stage) or schedulings(stage)[MINE].meta.is_deleting
+
+    play(scene)
+
+
+def test_an_atomic_decision_with_an_impossible_scheduling_makes_none() -> None:
+    async def scene(stage: Stage) -> None:
+        await set_up(stage)
+        session = stage.engine.schedulers.open("mine", (OBJECTS,))
+        impossible = SchedulingRow(OTHER, SchedulingSpec(BED, queue=(SORT,) * 9))
+        row = DecisionRow(1, schedulings=[SchedulingRow(MINE, QUEUE), impossible], atomic=True)
+        answer = await stage.engine.schedulers.decide(session.token, row)
+        assert [each.item for each in answer.refusals] == ["schedulings[1]"]
+        assert "9" in answer.refusals[0].reason
+        assert schedulings(stage) == {}
+
+    play(scene)
+
+
+class Whenever:
+    """Schedules every BatchJob that nobody has scheduled yet."""
+
+    name, fast, wants = "whenever", True, (OBJECTS,)
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
+        self.looks += 1
+        assert (view.nodes.count, len(view.queued)) == (1, 0), "it asked for objects only"
+        decision = Decision(view.version)
+        if not view.schedulings and view.testbeds:
+            decision.schedulings = [
+                SchedulingDraft(ObjectName("default", f"for-{name.name}"), SchedulingSpec(BED, queue=(name,)))
+                for name in view.batch_jobs
+            ]
+        return decision
+
+
+def test_a_policy_in_rounds_is_asked_when_objects_change_though_no_task_waits() -> None:
+    async def scene(stage: Stage) -> None:
+        policy = stage.engine.policy = Whenever()
+        await set_up(stage)
+        assert list(schedulings(stage)) == [ObjectName("default", "for-sort")]
+        await stage.settle(30.0)
+        looks = policy.looks
+        await stage.settle(30.0)
+        assert policy.looks <= looks + 2, "not every round, for nothing"
+
+    play(scene)
