@@ -29,6 +29,7 @@ from shunter.model.object_wire import object_document
 from shunter.model.objects import API_VERSIONS, TESTBED, Object, ObjectEvent
 from shunter.model.problems import Problems, shown
 from shunter.ports.objects import ObjectQuery
+from shunter.testbeds.conditions import conditions_of
 from shunter.testbeds.unused_fields import unused_fields
 
 PATCH_TYPES = (*JSON_TYPES, "application/merge-patch+json")
@@ -132,7 +133,7 @@ async def _lines(events: AsyncGenerator[ObjectEvent, None], api_version: str) ->
 def show(each: Object, api_version: str = API_VERSIONS[0]) -> Document:
     """An object with all that is known of it."""
     unused = unused_fields(each) if isinstance(each, BatchJob) else ()
-    return object_document(each, api_version=api_version, unused=unused)
+    return object_document(each, api_version=api_version, conditions=conditions_of(each), unused=unused)
 
 
 # ---- paths and bodies ----

@@ -276,6 +276,17 @@ async def test_what_schedulers_remember_is_written_key_by_key(client: Client) ->
     assert (wrong.status, wrong.fields) == (400, ["body.profiler[0].b"])
 
 
+async def test_a_status_has_the_conditions_that_its_state_waits_for(client: Client) -> None:
+    await client.post(f"{HERE}/schedulings", scheduling())
+    shown = (await client.post(f"{HERE}/batchjobs", batch_job())).json["status"]["conditions"]
+    assert [(each["condition"], each["value"]) for each in shown] == [("AWAIT_ENQUEUE_REQUEST", False)]
+    listed = (await client.get(f"{HERE}/schedulings")).json["items"][0]["status"]["conditions"]
+    assert [each["condition"] for each in listed][:2] == [
+        "AWAIT_JOBS_ACQUIRED_CONDITION",
+        "AWAIT_SLOTS_ACQUIRED_CONDITION",
+    ]
+
+
 async def test_a_failed_batch_job_is_reset(client: Client, desk: MemoryObjectDesk) -> None:
     await client.post(f"{HERE}/batchjobs", batch_job())
     assert (await client.post(f"{HERE}/batchjobs/crawler/reset", None)).status == 409

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus, Claim
-from shunter.model.object_conditions import QUEUED_CONDITIONS_MAX, conditions_of
 from shunter.model.object_meta import Meta, ObjectName
 from shunter.model.schedulings import (
     JobProgress,
@@ -19,6 +18,7 @@ from shunter.model.schedulings import (
     SlotJob,
 )
 from shunter.model.testbeds import Testbed, TestbedSpec
+from shunter.testbeds.conditions import QUEUED_CONDITIONS_MAX, conditions_of
 
 META = Meta(1, "default", "a", 1, "ann")
 SINCE = "2023-11-14T22:13:20.000Z"

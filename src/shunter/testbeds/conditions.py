@@ -12,6 +12,7 @@ from typing import Any
 
 from shunter.model.batch_jobs import BatchJob, BatchJobState
 from shunter.model.object_meta import Document, ObjectName
+from shunter.model.object_wire import name_document
 from shunter.model.objects import Object
 from shunter.model.schedulings import JobProgress, Scheduling, SchedulingState
 from shunter.model.views import iso
@@ -56,7 +57,7 @@ def _of_batch_job(job: BatchJob) -> list[Document]:
 
 def _of_scheduling(scheduling: Scheduling) -> Iterator[Document]:
     state, since_ms = scheduling.status.state, scheduling.status.since_ms
-    testbed = _name(scheduling.spec.testbed)
+    testbed = name_document(scheduling.spec.testbed)
     error = " ".join(scheduling.status.problems)
     if state is SchedulingState.ACQUIRE:
         yield _about_jobs(scheduling, "AWAIT_JOBS_ACQUIRED_CONDITION", JobProgress.IN_QUEUE, error)
@@ -94,7 +95,7 @@ def _about_jobs(
         for name, record in zip(scheduling.spec.distinct_jobs, scheduling.status.jobs, strict=False)
         if record.progress >= since
     ]
-    jobs = [{"name": _name(name), "value": value} for name, value in progress]
+    jobs = [{"name": name_document(name), "value": value} for name, value in progress]
     is_true = all(value for _, value in progress)
     return _condition(condition, is_true, scheduling.status.since_ms, jobs=jobs, error=error)
 
@@ -113,9 +114,9 @@ def _about_slots(scheduling: Scheduling) -> Iterator[Document]:
                 "AWAIT_SLOTS_AVAILABLE_CONDITION",
                 False,
                 since_ms,
-                jobName=_name(entry.job),
+                jobName=name_document(entry.job),
                 slotIds=sorted(entry.slot_ids),
-                testbedName=_name(spec.testbed),
+                testbedName=name_document(spec.testbed),
             )
     executors: dict[ObjectName, int] = {}
     for name in spec.queue:
@@ -126,16 +127,12 @@ def _about_slots(scheduling: Scheduling) -> Iterator[Document]:
             "AWAIT_NUMBER_OF_SLOTS_CONDITION",
             False,
             since_ms,
-            jobName=_name(name),
+            jobName=name_document(name),
             numberOfSlotsRequired=required,
-            testbedName=_name(spec.testbed),
+            testbedName=name_document(spec.testbed),
         )
 
 
 def _condition(condition: str, value: bool, since_ms: int, **fields: Any) -> Document:
     known: Document = {"condition": condition, "value": value, "lastUpdateTimestamp": iso(since_ms / 1000)}
     return known | {name: field for name, field in fields.items() if field}
-
-
-def _name(name: ObjectName) -> Document:
-    return {"name": name.name, "namespace": name.namespace}
