@@ -40,7 +40,7 @@ def reconcile_batch_job(view: BatchJobView) -> BatchJobOutcome:
 def reset(job: BatchJob, now_ms: int) -> BatchJobStatus:
     """Of a job in FailedState that nobody claims: ready again. Raises InvalidMove in other states."""
     state = BATCH_JOB.move(job.status.state, BatchJobEvent.RESET)
-    return msgspec.structs.replace(_released(job.status), state=state, active_scheduling=None, since_ms=now_ms)
+    return msgspec.structs.replace(_released(job.status), state=state, since_ms=now_ms)
 
 
 class _Course:
@@ -106,8 +106,7 @@ class _Course:
     def recover(self) -> bool:
         """A failed one that was released is ready again when nothing of it is left."""
         if self.is_released() and self.is_gone():
-            status = msgspec.structs.replace(_released(self.status), active_scheduling=None)
-            return self.move(BatchJobEvent.GONE, status)
+            return self.move(BatchJobEvent.GONE, _released(self.status))
         return self.disclaim()
 
     def disclaim(self) -> bool:
@@ -219,7 +218,10 @@ def _observed(status: BatchJobStatus, generation: int) -> BatchJobStatus:
 
 
 def _released(status: BatchJobStatus) -> BatchJobStatus:
-    return msgspec.structs.replace(status, testbed=None, slot_ids=(), places=(), application=0, problems=[])
+    """Nobody's, and nowhere."""
+    return msgspec.structs.replace(
+        status, active_scheduling=None, testbed=None, slot_ids=(), places=(), application=0, problems=[]
+    )
 
 
 def _started(status: BatchJobStatus, application: Application, now_ms: int) -> BatchJobStatus:

@@ -21,6 +21,7 @@ class Obstacle:
 
     waits_for: str
     problem: str = ""
+    passes: int = 0  # whether it passes by itself: 1, or 2 at once. What lasts is told before what passes.
 
 
 def holds_job(job: BatchJob | None, scheduling: ObjectName) -> bool:
@@ -31,18 +32,18 @@ def holds_testbed(testbed: Testbed | None, scheduling: ObjectName) -> bool:
     return testbed is not None and scheduling in testbed.status.claims
 
 
-def obstacle_at_testbed(view: SchedulingView) -> Obstacle | None:
-    scheduling, testbed = view.scheduling, view.testbed
-    name, me = scheduling.spec.testbed, scheduling.meta.object_name
+def obstacle_at_testbed(view: SchedulingView, is_held: bool) -> Obstacle | None:
+    """What keeps it from claiming its testbed, or from using it as its spec says now."""
+    testbed, name = view.testbed, view.scheduling.spec.testbed
     if testbed is None:
         return Obstacle(f"testbed {name}", f"Testbed {name} does not exist. Apply one of that name.")
-    if not holds_testbed(testbed, me):
+    if not is_held:
         if testbed.meta.is_deleting:
             return Obstacle(f"testbed {name}", f"Testbed {name} is being deleted. Apply it again, or name another one.")
         if all(slot.is_leaving for slot in testbed.status.slots):
             found = [*testbed.status.problems, *_of_nodes(testbed)]
             return Obstacle(f"slots of testbed {name}", f"Testbed {name} has no slots. {' '.join(found)}".rstrip())
-    return _user_of_testbed(view, testbed)
+    return _user_of_testbed(view, testbed, is_held)
 
 
 def obstacle_at_job(view: SchedulingView, name: ObjectName) -> Obstacle | None:
@@ -55,7 +56,8 @@ def obstacle_at_job(view: SchedulingView, name: ObjectName) -> Obstacle | None:
     if job.meta.is_deleting:
         return Obstacle(f"batch job {name}", f"Batch job {name} is being deleted. Apply it again, or leave it out.")
     if job.status.state is not BatchJobState.READY:
-        return Obstacle(f"batch job {name} to be ready: it is in {job.status.state.word}")
+        passes = 2 if job.status.state is BatchJobState.IN_QUEUE else 1
+        return Obstacle(f"batch job {name} to be ready: it is in {job.status.state.word}", passes=passes)
     return None
 
 
@@ -75,8 +77,7 @@ def shares_slots_with(view: SchedulingView, testbed: Testbed) -> Obstacle | None
     return None
 
 
-def _user_of_testbed(view: SchedulingView, testbed: Testbed) -> Obstacle | None:
-    is_held = holds_testbed(testbed, view.scheduling.meta.object_name)
+def _user_of_testbed(view: SchedulingView, testbed: Testbed, is_held: bool) -> Obstacle | None:
     may_share = testbed.spec.sharing == DISJOINT and view.scheduling.spec.is_slot_based
     for other in () if is_held else _others(view, testbed):
         if not (may_share and other.spec.is_slot_based):

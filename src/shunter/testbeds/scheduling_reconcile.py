@@ -18,6 +18,7 @@ from shunter.model.schedulings import JobProgress, JobRecord, SchedulingState, S
 from shunter.model.testbeds import SlotState
 from shunter.testbeds.claims import (
     FAILED_STATES,
+    Obstacle,
     holds_job,
     holds_testbed,
     obstacle_at_job,
@@ -187,10 +188,11 @@ class _Course:
         problems = [*impossible(self.spec, self.view.testbed, self.submitted()), *self.failures(wanted)]
         if problems:
             return self.fail(*problems)
-        found = [obstacle_at_testbed(self.view), *(obstacle_at_job(self.view, name) for name in lacking)]
-        obstacles = [obstacle for obstacle in found if obstacle is not None]
+        obstacles = self.obstacles(lacking, is_held)
         if obstacles:
             self.give_back(wanted, set(lacking))
+            if self.releases_testbed:
+                obstacles = self.obstacles(lacking, False)
             return self.wait(obstacles[0].waits_for, *(obstacle.problem for obstacle in obstacles))
         self.claims, self.claims_testbed = lacking, not is_held
         unqueued = next((name for name in wanted if not self.is_queued(name)), None)
@@ -200,6 +202,11 @@ class _Course:
             self.records.put(index, JobRecord(JobProgress.IN_QUEUE))
         return self.move(SchedulingEvent.ACQUIRED)
 
+    def obstacles(self, lacking: Iterable[ObjectName], is_held: bool) -> list[Obstacle]:
+        """What lasts is told before what passes."""
+        found = [obstacle_at_testbed(self.view, is_held), *(obstacle_at_job(self.view, name) for name in lacking)]
+        return sorted(filter(None, found), key=lambda obstacle: obstacle.passes)
+
     def give_back(self, wanted: Mapping[ObjectName, int], lacking: Set[ObjectName]) -> None:
         for name, index in wanted.items():
             self.records.put(index, JobRecord())
@@ -207,7 +214,7 @@ class _Course:
                 self.releases.append(name)
         is_held = holds_testbed(self.view.testbed, self.me)
         self.releases_testbed = is_held and len(wanted) == len(self.jobs) and not self.leaving
-        if is_held and self.is_changed():
+        if is_held and not self.releases_testbed and self.is_changed():
             self.generation = self.view.scheduling.status.observed_generation  # not accepted yet
 
     def failures(self, wanted: Iterable[ObjectName]) -> list[str]:

@@ -327,7 +327,7 @@ looks = st.lists(
 @settings(max_examples=300)
 @given(looks)
 def test_used_slots_are_never_touched_numbering_is_in_order_and_nodes_are_never_promised_twice(looks: Any) -> None:
-    """S0-01, S1-34: a second look writes nothing; that is asked after each."""
+    """S0-01, S0-17, S1-34: a second look writes nothing; that is asked after each."""
     bed = Bed(1, cpu=500)
     uses: dict[SlotPlace, SlotUse] = {}
     for nodes, (slots_per_node, cpu), ended, started in looks:
