@@ -56,7 +56,7 @@ def test_a_service_is_scaled_updated_and_taken_back(cluster: Cluster) -> None:
     assert {cluster.shunter("logs", task["name"]).out for task in replaced} == {"this is v1\n"}
 
     bad = cluster.shunter("update", "-f", "-", "--wait", stdin=as_yaml(service("web", "bad", 3)), code=1)
-    assert "rolled back to version 2: task main/" in bad.err and "failed: exit code 3" in bad.err
+    assert "rolled back to version 2: task web/" in bad.err and "failed: exit code 3" in bad.err
     assert cluster.json("job", "web")["command"][-1] == "v2"
     cluster.shunter("rollback", "web", "--wait")
     assert cluster.json("job", "web")["command"][-1] == "v1"

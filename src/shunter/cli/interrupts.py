@@ -1,4 +1,5 @@
-"""What Ctrl-C means to a command that follows a job: once, end it gracefully; twice, at once; thrice, let it be."""
+"""What Ctrl-C means to a command that follows a job: once, end it gracefully; twice, at once; thrice, let it be. TERM
+and the end of the terminal mean the same: a job that runs in front does not outlive the command unasked."""
 
 from __future__ import annotations
 
@@ -6,10 +7,13 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from types import FrameType, TracebackType
 
 from shunter.model.errors import ShunterError
 from shunter.sdk.client import Job
+
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopOnInterrupt:
@@ -24,7 +28,7 @@ class StopOnInterrupt:
         self.interrupts = 0
         self._heard = 0  # by the main thread
         self._job: Job | None = None
-        self._before: signal.Handlers | object = signal.SIG_DFL
+        self._before: dict[int, object] = {}
         self._wakes_before = -1
         self._reading = self._writing = -1
 
@@ -32,7 +36,8 @@ class StopOnInterrupt:
         self._reading, self._writing = os.pipe()
         os.set_blocking(self._writing, False)
         threading.Thread(target=self._attend, daemon=True).start()
-        self._before = signal.signal(signal.SIGINT, self._interrupted)
+        heeded = [number for number in INTERRUPTS if signal.getsignal(number) != signal.SIG_IGN]  # else: nohup
+        self._before = {number: signal.signal(number, self._interrupted) for number in heeded}
         self._wakes_before = signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
         return self
 
@@ -40,7 +45,8 @@ class StopOnInterrupt:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         signal.set_wakeup_fd(self._wakes_before)
-        signal.signal(signal.SIGINT, self._before)  # type: ignore[arg-type]
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]
         os.close(self._writing)  # which ends the thread
 
     def watch(self, job: Job) -> None:
@@ -55,7 +61,7 @@ class StopOnInterrupt:
 
     def _attend(self) -> None:
         while signals := os.read(self._reading, 1):
-            if signals[0] == signal.SIGINT:
+            if signals[0] in self._before:
                 self.interrupts += 1
                 self._stop()
         os.close(self._reading)
@@ -73,4 +79,5 @@ class StopOnInterrupt:
 
 def _say(text: str) -> None:
     """Past the buffered streams, which belong to the main thread."""
-    os.write(sys.stderr.fileno(), f"\nshunter: {text}\n".encode())
+    with suppress(OSError):  # the terminal may be gone
+        os.write(sys.stderr.fileno(), f"\nshunter: {text}\n".encode())

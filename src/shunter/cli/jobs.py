@@ -121,14 +121,22 @@ def _job_row(view: JobView, with_namespace: bool) -> list[str]:
         view.name,
         str(view.run),
         view.state,
-        _done(view),
+        done_of(view),
         age(view.submitted_at),
         _duration(view.started_at, view.ended_at),
-        command_line(view.command),
+        what(view),
     ]
 
 
-def _done(view: JobView) -> str:
+def what(view: JobView | GroupView) -> str:
+    """The command; of a container, with its image."""
+    return " ".join(filter(None, [f"[{view.image}]" if view.image else "", command_line(view.command)]))
+
+
+def done_of(view: JobView) -> str:
+    """How many have ended; of what is kept up, how many run."""
+    if view.update is not None and not view.ended_at:
+        return f"{view.counts.get('running', 0)}/{view.count} up"
     failed = view.counts.get("failed", 0)
     return f"{done(view.counts)}/{view.count}" + (f" ({failed} failed)" if failed and view.count > 1 else "")
 
@@ -139,6 +147,7 @@ def _describe(found: Job) -> None:
     facts = [
         ("state", view.state + (f": {view.reason}" if view.reason else "")),
         ("tasks", f"{view.count:,}: {counted(view.counts)}"),
+        ("image", "" if view.groups else view.image or ""),
         ("command", "" if view.groups else command_line(view.command)),
         ("resources", "" if view.groups else _amounts(view.resources)),
         ("type", f"{view.type}, priority {view.priority}"),
@@ -156,7 +165,8 @@ def _describe(found: Job) -> None:
     notable = [state for state in view.counts if state != "succeeded"]
     if notable:
         print()
-        shown = _print_tasks(found.tasks(states=notable, limit=TASKS_SHOWN))
+        wanted = () if view.update is not None else notable  # what is being replaced goes on beside its successor
+        shown = _print_tasks(found.tasks(states=wanted, limit=TASKS_SHOWN))
         if shown == TASKS_SHOWN:
             tell(f"only {TASKS_SHOWN} tasks are shown; all of them: shunter tasks {view.name}")
 
@@ -184,7 +194,7 @@ def _print_groups(groups: Sequence[GroupView]) -> None:
             counted(group.counts),
             ", ".join(edge.name for edge in group.after) or "-",
             _amounts(group.resources),
-            command_line(group.command),
+            what(group),
         ]
         for group in groups
     )

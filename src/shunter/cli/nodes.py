@@ -12,6 +12,7 @@ from shunter.cli.connection import open_client
 from shunter.cli.options import Format, NodeName, Output, duration_s
 from shunter.cli.printing import Column, age, print_document, print_facts, print_items, print_table
 from shunter.model.errors import Invalid, Problem, ShunterError
+from shunter.model.jobs import PORT_PREFIX
 from shunter.model.resources import format_amount, parse_amount
 from shunter.model.views import ClusterInfo, NodeStatsView, NodeView
 
@@ -209,7 +210,7 @@ def _matches(view: NodeView, states: list[str] | None, labels: list[str] | None)
 def _row(view: NodeView) -> list[str]:
     return [
         view.name,
-        view.state if view.eligible or view.state != "ready" else "ready, not eligible",
+        view.state if view.eligible or view.state != "ready" else f"ready, {_switched_off(view)}",
         share(view, "cpu"),
         share(view, "memory"),
         str(view.tasks),
@@ -217,6 +218,11 @@ def _row(view: NodeView) -> list[str]:
         _pairs(view.labels) or "-",
         age(view.heard_at),
     ]
+
+
+def _switched_off(view: NodeView) -> str:
+    """`quarantine`, `cordon`, `not connected yet`: the reason is in `shunter node show`."""
+    return (view.reason or "not eligible").partition(":")[0]
 
 
 def share(view: NodeView | ClusterInfo, resource: str) -> str:
@@ -241,9 +247,10 @@ def readable(resource: str, quantity: str) -> str:
 def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
     resources = [f"{name} {share(view, name)}" for name in view.capacity]
     facts = [
-        ("state", view.state + (f": {view.reason}" if view.reason else "")),
+        ("state", view.state + (f": {view.reason}" if view.reason and view.reason != view.state else "")),
         ("eligible", "yes" if view.eligible else "no"),
         ("reserved", ", ".join(resources)),
+        ("ports", ", ".join(name.removeprefix(PORT_PREFIX) for name in view.reserved if name.startswith(PORT_PREFIX))),
         ("tasks", str(view.tasks)),
         ("datacenter", view.datacenter),
         ("labels", _pairs(view.labels)),

@@ -74,7 +74,7 @@ def run(
 
     One task: its output comes out here, and its exit code is the exit code (128+N for signal N, 125 where Shunter
     itself failed). Several: a progress bar, then a summary; the exit code is 1 unless all succeeded. Ctrl-C ends the
-    job gracefully, a second one at once.
+    job gracefully, a second one at once; so do TERM and a terminal that is closed. --detach leaves it running.
 
     \b
     shunter run -- echo hello

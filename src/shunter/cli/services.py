@@ -165,6 +165,9 @@ def _tell_outcome(view: JobView, said: str, version: int) -> int:
         tell(f"{said}, and runs well")
         return DONE
     reason = (update.reason if update is not None else None) or view.reason
-    state = "was rolled back" if view.version != version else view.state if update is None else update.status
-    tell(f"{view.name} {state}" + (f": {reason}" if reason else ""))
+    if view.version != version and reason:
+        tell(f"{view.name} was {reason}")
+    else:
+        state = view.state if update is None else update.status
+        tell(f"{view.name} is {state}" + (f": {reason}" if reason else ""))
     return JOB_FAILED

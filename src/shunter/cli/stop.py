@@ -15,6 +15,7 @@ from shunter.cli.options import Namespace, duration_s, job_and_task
 from shunter.model.errors import Invalid, Problem
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.signals import SIGNALS
+from shunter.model.views import say_ended
 from shunter.sdk.client import Job
 
 Targets = Annotated[
@@ -51,7 +52,7 @@ def stop(
         for (name, task), target in zip(wanted, targets, strict=True):
             job = client.job(name)
             job.stop(index=task, now=now, signal=word)
-            print(target, f"had {job.state} already" if job.ended else "is ending")
+            print(target, f"{say_ended(job.state)} already" if job.ended else "is ending")
 
 
 def wait(

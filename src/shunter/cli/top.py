@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shunter.cli.connection import open_client
-from shunter.cli.jobs import command_line
+from shunter.cli.jobs import done_of, what
 from shunter.cli.nodes import readable
 from shunter.cli.printing import COLOURS, age, counted, on_terminal
-from shunter.cli.progress import done
 from shunter.model.resources import parse_amount
 from shunter.model.views import ClusterInfo, JobView, NodeView
 from shunter.sdk.client import Client
@@ -128,10 +127,10 @@ def _jobs(jobs: list[JobView]) -> Table:
         table.add_row(
             job.name,
             _word(job.state),
-            f"{done(job.counts):,}/{job.count:,}",
+            done_of(job),
             counted(job.counts),
             age(job.submitted_at),
-            escape(command_line(job.command)),
+            escape(what(job)),
         )
     return table
 

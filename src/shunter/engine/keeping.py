@@ -141,8 +141,8 @@ class Keeping:
         self._free(newest)
         if self._is_of_update(newest) and self._is_late(newest):
             limit_s, word = self.spec.update.deadline_s, TaskState(newest.state).word
-            reason = f"task {self._name(newest)} was not healthy within {limit_s:g} s of its start; it is {word}"
-            self.progress.fail(reason, self.spec.update.rollback)
+            late = f"task {self._name(newest)} was not healthy within {limit_s:g} s of its start; it is {word}"
+            self.progress.fail(late + _ailment(newest), self.spec.update.rollback)
         for member in staying:
             is_hopeful = member in good and member.state > _QUEUED  # a move may begin while the first one starts
             if member is not newest and not is_hopeful and not member.is_well(self.round.now_ms):
@@ -244,8 +244,18 @@ class Keeping:
         add_piece(self.round, self.job, self.part, shown, node, reason)
 
     def _name(self, member: Member) -> str:
-        shown = member.group.shown
-        return f"{self.spec.name}/{shown[member.index] if shown is not None else member.index}"
+        group = "" if len(self.job.blueprint.groups) == 1 else f"{self.spec.name}/"
+        return f"{self.job.name}/{group}{member.group.shows(member.index)}"
+
+
+def _ailment(member: Member) -> str:
+    """What is known of a task that does not get well."""
+    group, index = member.group, member.index
+    ended = [past[7] for past in group.history or () if past[0] == index and past[7]]
+    if ended:
+        return f", and its last attempt ended: {ended[-1]}"
+    is_healthy, _ = (group.health or {}).get(index, (True, 0))
+    return "" if is_healthy else ", and its checks fail"
 
 
 def add_piece(round: Round, job: Job, part: int, shown: list[int], node: int, reason: str) -> None:

@@ -15,7 +15,7 @@ from shunter.engine.dependencies import NO_PAST, Past, find_target, order_by_edg
 from shunter.engine.queueing import refuse_full_queues
 from shunter.engine.records import Job
 from shunter.engine.round import Round, TimerKind, Timers
-from shunter.engine.updates import on_update, refuse_update
+from shunter.engine.updates import is_on_one_node, on_update, refuse_update
 from shunter.model.errors import Busy, Conflict, Invalid, Problem
 from shunter.model.jobs import BATCH, PLAIN, After, JobOptions, JobSpec
 from shunter.model.lifecycles import JobState
@@ -66,7 +66,8 @@ def _submit_one(round: Round, spec: JobSpec, user: str, past: Past) -> Submitted
         return _keep(round, spec, user)
     unfinished = state.find_job(spec.namespace, spec.name) if spec.name else None
     if unfinished is not None:
-        is_other = unfinished.is_lasting and not _is_same(round, unfinished, spec)
+        is_same = _is_same(round, unfinished, spec) and not is_on_one_node(round, unfinished)
+        is_other = unfinished.is_lasting and not is_same
         if is_other:
             on_update(round, unfinished, spec, user)
         return Submitted(unfinished.id, False, unfinished.namespace, unfinished.name, unfinished.run, is_other)

@@ -52,8 +52,9 @@ def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None
         if record is None:
             raise NotFound(f"there is no node {node}")
         node_id = record.id
-    is_scaling = not node_id and _is_same_but_for_counts(job, spec)
-    version = job.version + (not is_scaling)
+    is_same, is_limited = _is_same_but_for_counts(job, spec), is_on_one_node(round, job)
+    is_scaling = is_same and not node_id and not is_limited
+    version = job.version + (not is_same or bool(node_id))
     counts = ", ".join(f"{group.name} {group.count}" for group in spec.groups)
     reason = f"scaled by {user}: {counts}" if is_scaling else f"version {version} by {user}"
     if node is not None:
@@ -63,6 +64,11 @@ def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None
         _options_body(spec.options), round.now_ms, reason, job.ref, "scale" if is_scaling else "update", node_id,
     )  # fmt: skip
     _record(round, change)
+
+
+def is_on_one_node(round: Round, job: Job) -> bool:
+    """Whether the present spec was asked for on one node only: the same one, for all, is news then."""
+    return job.is_lasting and round.state.lasting.jobs[job.id].node != 0
 
 
 def refuse_update(job: Job, spec: JobSpec) -> None:

@@ -50,8 +50,9 @@ def job_view(job: Job, state: State | None = None) -> JobView:
         reason=job.reason or None,
         labels=job.labels,
         user=job.user,
-        command=list(specs[0].task.command),
-        resources=_resources(specs[0]),
+        command=words_of(specs[0]),
+        image=image_of(specs[0]),
+        resources=resources_of(specs[0]),
         groups=[_group_view(job, spec, by_group) for spec in specs] if len(specs) > 1 else [],
         terms=None if state is None else job_terms(job, state),
         version=job.version,
@@ -129,8 +130,9 @@ def _group_view(job: Job, spec: GroupSpec, by_group: dict[str, list[int]] | None
         name=spec.name,
         count=sum(counts),
         counts=counts_view(counts),
-        command=list(spec.task.command),
-        resources=_resources(spec),
+        command=words_of(spec),
+        image=image_of(spec),
+        resources=resources_of(spec),
         after=[
             EdgeView(name=edge.group, when=edge.when, otherwise=edge.otherwise, open=bool(counts[TaskState.WAITING]))
             for edge in spec.after
@@ -138,8 +140,23 @@ def _group_view(job: Job, spec: GroupSpec, by_group: dict[str, list[int]] | None
     )
 
 
-def _resources(spec: GroupSpec) -> dict[str, str]:
-    return {resource: format_amount(resource, amount) for resource, amount in spec.needs.items()}
+def words_of(spec: GroupSpec) -> list[str]:
+    """What is run: the command, and what it, or the image's entry point, is handed."""
+    container = spec.task.container
+    return [*spec.task.command, *(container.args if container is not None else ())]
+
+
+def image_of(spec: GroupSpec) -> str | None:
+    return spec.task.container.image if spec.task.container is not None else None
+
+
+def resources_of(spec: GroupSpec) -> dict[str, str]:
+    """As the manifest has them: ports of the node are not among them there."""
+    return {
+        resource: format_amount(resource, amount)
+        for resource, amount in spec.needs.items()
+        if not resource.startswith(PORT_PREFIX)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +247,11 @@ def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) 
         datacenter=node.datacenter,
         labels=node.labels,
         attributes=node.attributes,
-        capacity=_amounts(columns.resources, columns.capacity[node.id].tolist()),
+        capacity={
+            resource: amount
+            for resource, amount in _amounts(columns.resources, columns.capacity[node.id].tolist()).items()
+            if not resource.startswith(PORT_PREFIX)
+        },
         reserved=_amounts(columns.resources, columns.reserved[node.id].tolist()),
         tasks=int(columns.tasks[node.id]),
         heard_at=iso(node.heard_ms / 1000),

@@ -30,7 +30,7 @@ from shunter.gateway.tokens import Tokens
 from shunter.gateway.upkeep import Upkeep
 from shunter.model.cluster_fields import AUTO, OFF
 from shunter.model.errors import Conflict, NotFound, Unavailable
-from shunter.model.jobs import LICENCE_PREFIX
+from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.lifecycles import JobState
 from shunter.model.manifests import JobReader, check_labels
@@ -57,6 +57,7 @@ from shunter.model.views import (
     TaskView,
     WhyView,
     iso,
+    say_ended,
 )
 from shunter.planning.constraints import parse_constraint, parse_job_match
 from shunter.planning.policies import Catalogue
@@ -160,7 +161,7 @@ class LocalGateway:
     async def hold(self, caller: Caller, job: JobReference, is_held: bool) -> JobView:
         run = await self._runs.find(job)
         if not isinstance(run, Job):
-            raise Conflict(f"{run.view.name} is {run.view.state}: only unfinished jobs are held and released")
+            raise Conflict(f"{run.view.name} {say_ended(run.view.state)}: only unfinished jobs are held and released")
         await self._engine.hold(run.id, is_held)
         return await self.job(caller, JobReference(job.namespace, id=run.id))
 
@@ -431,10 +432,7 @@ def _view(run: Job | FinishedRun, state: State) -> JobView:
 
 def _why_ended(run: FinishedRun) -> WhyView:
     view = run.view
-    sentence = (
-        f"{view.name} has {view.state}" if view.state in ("succeeded", "failed") else f"{view.name} is {view.state}"
-    )
-    sentence = f"{view.name} was cancelled" if view.state == "cancelled" else sentence
+    sentence = f"{view.name} {say_ended(view.state)}"
     return WhyView(
         name=view.name,
         state=view.state,
@@ -459,4 +457,9 @@ def _last_attempt(task: TaskView) -> AttemptView:
 
 
 def _totals(resources: list[str], amounts: list[int]) -> dict[str, str]:
-    return {resource: format_amount(resource, amount) for resource, amount in zip(resources, amounts, strict=True)}
+    """Ports aside, of which every node has its own."""
+    return {
+        resource: format_amount(resource, amount)
+        for resource, amount in zip(resources, amounts, strict=True)
+        if not resource.startswith(PORT_PREFIX)
+    }

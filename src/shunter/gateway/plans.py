@@ -124,7 +124,9 @@ def _updated(trial: DryRun, job: Job, version: int, wanted: int) -> PlannedJobVi
     placements = _placements(trial, job)
     starts, waits = sum(placement.count for placement in placements), job.counts()[TaskState.QUEUED]
     steps = {group.update.parallel for group in job.blueprint.groups}
-    if job.version == version:
+    if job.version == version and _wanted(job) == wanted:
+        change = f"version {version} on the other nodes too"
+    elif job.version == version:
         change = f"{_tasks(_wanted(job))} instead of {wanted:,}"
     else:
         change = f"version {job.version} of {_tasks(_wanted(job))}" + (f", {min(steps)} at a time" if starts else "")

@@ -130,6 +130,8 @@ class Runs:
 
     async def tasks(self, run: Job | FinishedRun, query: TaskQuery) -> TaskPage:
         """By group and index. The cursor is PIECE.INDEX of the last one; what was replaced comes before the rest."""
+        if isinstance(run, Job) and run.is_lasting:
+            return await self._instances(run, query)
         view = job_view(run, self._engine.state) if isinstance(run, Job) else run.view
         total = sum(view.counts.get(state, 0) for state in query.states) if query.states else view.count
         pieces = _pieces(run)
@@ -152,6 +154,33 @@ class Runs:
                 found += [(f"{position}.{index}", task_view(block, index)) for index in rows]
                 first = block.first + len(block)
             first = 0
+        page = found[: query.limit]
+        return TaskPage([task for _, task in page], page[-1][0] if len(found) > query.limit else None, total)
+
+    async def _instances(self, run: Job, query: TaskQuery) -> TaskPage:
+        """Tasks of a lasting job, by what they stand for: pieces overlap where instances were replaced. The cursor is
+        GROUP.INDEX.PIECE, or that of `tasks` among those that were replaced and have left."""
+        view = job_view(run, self._engine.state)
+        total = sum(view.counts.get(state, 0) for state in query.states) if query.states else view.count
+        after = tuple(int(part) for part in query.after.split(".")) if query.after else ()
+        found: list[tuple[str, TaskView]] = []
+        if query.all:
+            replaced = [task for task in self._replaced(run) if not query.states or task.state in query.states]
+            total += len(replaced)
+            if after[:1] in ((), (REPLACED,)):
+                first = after[1] + 1 if after else 0
+                found = [(f"{REPLACED}.{index}", task) for index, task in enumerate(replaced) if index >= first]
+                after = ()
+        blocks: dict[int, Block] = {}
+        rows: list[tuple[int, int, int, int]] = []
+        for group in run.groups:
+            block = await self._block(run, _piece_of(group), 0)
+            assert block is not None
+            blocks[group.number] = block
+            indexes = _select(block, query.states, 0, group.count)
+            rows += [(group.part, group.shows(index), group.number, index) for index in indexes]
+        rows = sorted(row for row in rows if row[:3] > after)[: query.limit + 1]
+        found += [(".".join(map(str, row[:3])), task_view(blocks[row[2]], row[3])) for row in rows]
         page = found[: query.limit]
         return TaskPage([task for _, task in page], page[-1][0] if len(found) > query.limit else None, total)
 
@@ -198,6 +227,8 @@ class Runs:
         job = run.name
         specs = run.blueprint.groups if isinstance(run, Job) else None
         names = [spec.name for spec in specs] if specs else list(dict.fromkeys(piece.name for piece in _pieces(run)))
+        if not names and not isinstance(run, Job):
+            raise NotFound(f"job {job} has not run yet: {run.view.reason}")  # a template
         if group is None and len(names) == 1:
             return names[0]
         if group is None:

@@ -10,7 +10,7 @@ from shunter.engine.views import job_view
 from shunter.gateway.runs import Runs
 from shunter.model.errors import Conflict, Invalid, Problem
 from shunter.model.manifests import JobReader
-from shunter.model.views import JobView
+from shunter.model.views import JobView, say_ended
 from shunter.ports.callers import Caller, JobReference, TaskReference
 
 
@@ -53,7 +53,7 @@ class Services:
     async def _live(self, job: JobReference) -> Job:
         run = await self._runs.find(job)
         if not isinstance(run, Job):
-            raise Conflict(f"job {run.view.name} has {run.view.state}; submit it again to run it")
+            raise Conflict(f"job {run.view.name} {say_ended(run.view.state)}; submit it again to run it")
         return run
 
     async def _view(self, run: Job) -> JobView:

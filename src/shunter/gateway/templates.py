@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from shunter.engine.books.templates import Template
 from shunter.engine.state import State
+from shunter.engine.views import image_of, resources_of, words_of
 from shunter.model.errors import NotFound
 from shunter.model.kept_views import TemplatePage, TemplateView
 from shunter.model.lifecycles import JobState
-from shunter.model.resources import format_amount
 from shunter.model.views import JobView, iso
 
 
@@ -38,7 +38,7 @@ def template_view(state: State, template: Template) -> TemplateView:
         state=_state(template),
         type=spec.type,
         count=spec.count,
-        command=list(spec.groups[0].task.command),
+        command=words_of(spec.groups[0]),
         user=template.user,
         labels=spec.labels,
         set_at=iso(template.set_ms / 1000) or "",
@@ -82,8 +82,9 @@ def template_as_job(template: Template) -> JobView:
         reason=_expectation(template),
         labels=spec.labels,
         user=template.user,
-        command=list(first.task.command),
-        resources={resource: format_amount(resource, amount) for resource, amount in first.needs.items()},
+        command=words_of(first),
+        image=image_of(first),
+        resources=resources_of(first),
     )
 
 

@@ -59,6 +59,7 @@ class GroupView(msgspec.Struct, kw_only=True):
     count: int
     counts: dict[str, int]
     command: list[str] = []
+    image: str | None = None
     resources: dict[str, str] = {}
     after: list[EdgeView] = []  # other groups of the job
 
@@ -89,6 +90,13 @@ class UpdateView(msgspec.Struct, kw_only=True):
     good_version: int | None = None  # the last one by which all of it ran well
 
 
+def say_ended(state: str) -> str:
+    """`has succeeded`, `has failed`, `was cancelled`; of a template, `is paused` and the like."""
+    if state == "cancelled":
+        return "was cancelled"
+    return f"has {state}" if state in ("succeeded", "failed") else f"is {state}"
+
+
 class JobView(msgspec.Struct, kw_only=True):
     name: str
     namespace: str
@@ -105,7 +113,8 @@ class JobView(msgspec.Struct, kw_only=True):
     reason: str | None = None
     labels: dict[str, str] = {}
     user: str = ""
-    command: list[str] = []  # of the first group, like the resources
+    command: list[str] = []  # of the first group, like the image and the resources
+    image: str | None = None  # of what runs in containers
     resources: dict[str, str] = {}
     groups: list[GroupView] = []  # where there are several
     terms: JobTerms | None = None  # null for a plain job

@@ -241,7 +241,7 @@ def test_stop_ends_jobs_and_single_tasks(cluster: Cluster, shunter: Shunter) -> 
         "DELETE /jobs/id:7": whole(204, b""),
         "DELETE /jobs/id:7/tasks/4": whole(204, b""),
     }
-    assert shunter("stop", "a/4", "b", "--now").out == "a/4 is ending\nb had succeeded already\n"
+    assert shunter("stop", "a/4", "b", "--now").out == "a/4 is ending\nb has succeeded already\n"
     assert [path for path in cluster.asked if path.startswith("DELETE")] == [
         "DELETE /jobs/id:7/tasks/4?namespace=default&now=true",
         "DELETE /jobs/id:7?namespace=default&now=true",

@@ -117,6 +117,43 @@ def test_a_job_of_several_groups_shows_what_each_of_them_is(cluster: Cluster, sh
     assert ["check", "1", "waiting", "web", "look", "'at", "it'"] in [line.split() for line in lines]
 
 
+def test_a_service_counts_what_is_up_and_shows_what_is_replaced_beside_its_successor(
+    cluster: Cluster, shunter: Shunter
+) -> None:
+    update = {"status": "updating", "wanted": 1, "updated": 1, "healthy": 1, "reason": None, "began_at": None}
+    fields = {"type": "service", "count": 1, "counts": {"queued": 1}, "image": "shop:2", "command": ["serve"]}
+    view = job_document("shop", **fields, update=update | {"good_version": 1})
+    tasks = [TASK | {"name": "shop/0", "state": "running"}, TASK | {"name": "shop/0", "state": "queued"}]
+    cluster.answers |= {
+        "GET /jobs/shop": answer(200, view), "GET /jobs/id:7/tasks": page(*tasks), "GET /jobs": page(view)
+    }  # fmt: skip
+    said = shunter("job", "shop").out
+    assert ["image", "shop:2"] in [line.split() for line in said.splitlines()]
+    assert [line.split()[1] for line in said.splitlines() if line.startswith("shop/0")] == ["running", "queued"]
+    [row] = columns(shunter("jobs").out)[1:]
+    assert row[3:5] == ["0/1", "up"] and row[-2:] == ["[shop:2]", "serve"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("quarantine: tasks of 3 jobs failed there", "ready, quarantine"),
+        ("cordon: disk swap", "ready, cordon"),
+        ("not connected yet", "ready, not connected yet"),
+    ],
+)
+def test_nodes_say_in_a_word_why_they_take_nothing(cluster: Cluster, shunter: Shunter, reason: str, words: str) -> None:
+    cluster.answers["GET /nodes"] = page(NODE | {"state": "ready", "eligible": False, "reason": reason})
+    assert words in shunter("nodes").out
+
+
+def test_a_node_shows_the_ports_that_are_taken(cluster: Cluster, shunter: Shunter) -> None:
+    taken = NODE | {"reserved": {"cpu": "1", "port/8080": "1"}}
+    cluster.answers |= {"GET /nodes/w1": answer(200, taken)}
+    said = shunter("node", "show", "w1").out
+    assert ["ports", "8080"] in [line.split() for line in said.splitlines()]
+
+
 @pytest.mark.parametrize(("healthy", "words"), [(True, "healthy, web on port 20001"), (False, "not healthy, web")])
 def test_a_running_task_says_how_it_is_and_where(cluster: Cluster, shunter: Shunter, healthy: bool, words: str) -> None:
     running = TASK | {"state": "running", "reason": None, "healthy": healthy, "ports": {"web": 20001}}

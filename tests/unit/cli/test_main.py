@@ -138,7 +138,9 @@ def test_a_listing_loads_nothing_heavy(cluster: Cluster) -> None:
     assert not HEAVY & set(json.loads(done.stdout.splitlines()[-1]))
 
 
-def test_an_interrupt_ends_the_job_gracefully_and_a_second_one_at_once(cluster: Cluster) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_ends_the_job_gracefully_and_a_second_one_at_once(cluster: Cluster, number: int) -> None:
+    """So does whoever ends the command otherwise, `timeout` or the terminal: what runs in front runs no longer."""
     graceful, at_once = threading.Event(), threading.Event()
 
     def follow(_: Asked) -> Iterator[bytes]:
@@ -154,9 +156,9 @@ def test_an_interrupt_ends_the_job_gracefully_and_a_second_one_at_once(cluster: 
     with subprocess.Popen([*SHUNTER, "run", "x"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
         assert process.stdout.readline() == "hello\n"
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         assert graceful.wait(30)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         assert at_once.wait(30)
         assert process.wait(30) == 137
         assert "ending echo-1; again: at once" in process.stderr.read()

@@ -106,7 +106,8 @@ def test_a_version_that_is_never_healthy_is_rolled_back_with_the_reason() -> Non
         assert (state.jobs[job.job_id].version, state.lasting.jobs[job.job_id].status) == (3, "steady")
         [event] = [event for event in await stage.events() if event.type == "job.rolled_back"]
         assert event.reason == (
-            "rolled back to version 1: task main/0 was not healthy within 10 s of its start; it is running"
+            "rolled back to version 1: task web/0 was not healthy within 10 s of its start; it is running, "
+            "and its checks fail"
         )
         assert (await types(stage))["tasks.healthy"] == 3
         assert (await types(stage))["tasks.unhealthy"] == 1
@@ -128,7 +129,7 @@ def test_a_version_that_crashes_is_rolled_back_as_soon_as_it_gives_up() -> None:
             await players.act(10)
         assert players.commands() == ["v1", "v1"]
         [event] = [event for event in await stage.events() if event.type == "job.rolled_back"]
-        assert event.reason == "rolled back to version 1: task main/0 failed: exit code 1"
+        assert event.reason == "rolled back to version 1: task web/0 failed: exit code 1"
         assert stage.counts(job.job_id) == {"running": 2}
 
     play(scene)
@@ -268,6 +269,33 @@ def test_an_update_of_one_node_leaves_the_others_as_they_are() -> None:
         await stage.submit(service(4, "v3"))
         await players.pass_time(30)
         assert players.commands() == ["v3"] * 4
+
+    play(scene)
+
+
+@pytest.mark.parametrize("how", ["update", "submit"])
+def test_what_was_tried_on_one_node_follows_on_the_others_when_the_same_spec_is_asked_for_everywhere(how: str) -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=3)
+        second = await stage.join("n2", cpu=3)
+        players = Players(stage)
+        [job] = await stage.submit(service(4, distinct="", needs={"cpu": 1000}))
+        await players.act(3)
+        tried = service(4, "v2", distinct="", needs={"cpu": 1000})
+        await stage.engine.update(job.job_id, tried, "ada", "n2")
+        await players.pass_time(20)
+        assert players.on(second) and sorted(set(players.commands())) == ["v1", "v2"]
+        if how == "update":
+            await stage.engine.update(job.job_id, tried, "ada")
+        else:
+            [again] = await stage.submit(tried)
+            assert again.updated
+        await players.pass_time(30)
+        assert players.commands() == ["v2"] * 4
+        lasting = stage.engine.state.lasting.jobs[job.job_id]
+        assert (stage.engine.state.jobs[job.job_id].version, lasting.status, lasting.node) == (2, "steady", 0)
+        [once_more] = await stage.submit(tried)
+        assert not once_more.updated
 
     play(scene)
 

@@ -7,7 +7,16 @@ import pytest
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.messages import Ended
 from shunter.model.views import FollowLine
-from shunter.ports.gateway import DeadChoice, DispatchRequest, JobQuery, JobReference, QueueChange, TaskQuery
+from shunter.ports.gateway import (
+    DeadChoice,
+    DispatchRequest,
+    JobQuery,
+    JobReference,
+    LogQuery,
+    QueueChange,
+    TaskQuery,
+    TaskReference,
+)
 from shunter.simulation.loop import VirtualClock
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
@@ -28,6 +37,17 @@ async def work(stage: GatewayStage, node: int, bad: set[int] | None = None) -> N
             times = [now_ms] * len(exits), [now_ms] * len(exits)
             ended = Ended(order.job, order.group, order.attempt, order.first, exits, *times, 1, 0, "")
             await stage.report(node, ended=[ended])
+
+
+def test_a_template_without_runs_has_no_tasks_whose_log_could_be_read() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.run("ingest", parameters={})
+        with pytest.raises(NotFound, match="job ingest has not run yet: runs when it is dispatched"):
+            await stage.gateway.read_log(ANNA, reference("ingest"), TaskReference(0), LogQuery())
+        with pytest.raises(NotFound, match="has not run yet"):
+            await stage.gateway.task(ANNA, reference("ingest"), TaskReference(0))
+
+    play(scene)
 
 
 def test_a_template_stands_among_the_jobs_until_it_has_runs() -> None:
@@ -105,7 +125,7 @@ def test_a_held_job_says_so_and_an_ended_one_cannot_be_held() -> None:
         assert job.terms is not None and job.terms.waits_for == ["its release (it is held)"]
         assert (await stage.gateway.hold(ANNA, reference("work"), False)).terms is not None
         await work(stage, node)
-        with pytest.raises(Conflict, match="work is succeeded: only unfinished jobs"):
+        with pytest.raises(Conflict, match="work has succeeded: only unfinished jobs"):
             await stage.gateway.hold(ANNA, reference("work"), True)
 
     play(scene)

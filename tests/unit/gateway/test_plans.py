@@ -73,7 +73,7 @@ def test_a_plan_is_refused_as_the_submit_would_be() -> None:
 
 
 def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() -> None:
-    """U-04: also where it would not begin, which the exit code tells."""
+    """Also where it would not begin, which the exit code tells."""
 
     async def scene(stage: GatewayStage) -> None:
         node = await stage.join("n1", cpu=3)

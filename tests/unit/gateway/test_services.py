@@ -9,10 +9,13 @@ from shunter.engine.endings import Summary
 from shunter.engine.views import job_view
 from shunter.gateway.reasons import say_state
 from shunter.model.jobs import Affinity
+from shunter.ports.gateway import TaskQuery, TaskReference
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play
 from tests.unit.engine.test_everywhere import system
 from tests.unit.engine.test_services import service
+from tests.unit.gateway.stage import ANNA, GatewayStage, reference
+from tests.unit.gateway.stage import play as play_gateway
 
 
 def test_a_view_counts_instances_and_not_what_was_replaced() -> None:
@@ -100,3 +103,46 @@ def test_why_says_what_nodes_lack_for_a_system_job_that_none_matches() -> None:
         )
 
     play(scene)
+
+
+def test_instances_are_listed_by_index_whatever_was_replaced_and_page_by_page() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        node = await stage.join("n1", cpu=16)
+        await stage.run("web", 4, type="service")
+        await start_all(stage, node)
+        await stage.settle(5)  # now they count as healthy
+        await stage.gateway.services.restart(ANNA, reference("web"), TaskReference(1))
+        await stage.settle()
+        names = ["web/0", "web/1", "web/1", "web/2", "web/3"]  # the old one goes on until the new one is healthy
+        listed = await stage.gateway.tasks(ANNA, reference("web"), TaskQuery())
+        assert [task.name for task in listed.items] == names
+        paged, after = [], None
+        while True:
+            page = await stage.gateway.tasks(ANNA, reference("web"), TaskQuery(limit=2, after=after))
+            paged += [task.name for task in page.items]
+            after = page.next
+            if after is None:
+                break
+        assert paged == names
+        coming = await stage.gateway.tasks(ANNA, reference("web"), TaskQuery(states=("assigned",)))
+        assert [task.name for task in coming.items] == ["web/1"]
+
+    play_gateway(scene)
+
+
+async def start_all(stage: GatewayStage, node: int) -> None:
+    for _, order in stage.orders():
+        await stage.started(node, order)
+
+
+def test_a_port_of_the_node_is_no_resource_to_those_who_look() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=4)
+        await stage.run("web", ports=[{"name": "web", "host_port": 8080}])
+        assert (await stage.gateway.job(ANNA, reference("web"))).resources == {"cpu": "1"}
+        node = await stage.gateway.node(ANNA, "n1")
+        assert "port/8080" not in node.capacity and node.reserved["port/8080"] == "1"
+        cluster = await stage.gateway.cluster(ANNA)
+        assert "port/8080" not in {**cluster.capacity, **cluster.reserved}
+
+    play_gateway(scene)
