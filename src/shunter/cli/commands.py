@@ -6,6 +6,7 @@ Building every command with its options takes as long as all the rest of a short
 from __future__ import annotations
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,16 @@ class LazyGroup(TyperGroup):
         for title, entries in SECTIONS.items():
             with formatter.section(title):
                 formatter.write_dl([(entry.name.ljust(width), entry.summary) for entry in entries])
+
+
+class FamilyOfOne(TyperGroup):
+    """Commands about one thing of a kind. Who writes its name where a command belongs is told how to see it."""
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        is_name = args and not args[0].startswith("-") and not get_close_matches(args[0], self.commands)
+        if is_name and args[0] not in self.commands:
+            ctx.fail(f"No such command '{args[0]}'. To see what is called so: {ctx.command_path} show {args[0]}")
+        return super().resolve_command(ctx, args)
 
 
 class SectionedCommand(TyperCommand):

@@ -1,41 +1,61 @@
-"""What the shell offers on TAB: names that the cluster knows. Silent where there is no cluster."""
+"""What the shell offers on TAB: names that the cluster knows, and states. Silent where there is no cluster."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from shunter.model.errors import ShunterError
 
+if TYPE_CHECKING:
+    from shunter.sdk.client import Client
+
 OFFERED_MAX = 200
+# Of jobs and tasks; spelt here because the tables of lifecycles are slow to load for a TAB.
+STATES = ("waiting", "queued", "pending", "assigned", "running", "stopping", "succeeded", "failed", "cancelled")
 
 
 def complete_jobs(incomplete: str) -> list[str]:
+    return _offer(incomplete, lambda client: (job.name for job in client.jobs(limit=OFFERED_MAX)))
+
+
+def complete_nodes(incomplete: str) -> list[str]:
+    return _offer(incomplete, lambda client: (node.name for node in client.nodes()))
+
+
+def complete_namespaces(incomplete: str) -> list[str]:
+    def spaces(client: Client) -> Iterable[str]:
+        return (job.view.namespace for job in client.jobs(namespace="*", limit=OFFERED_MAX))
+
+    return _offer(incomplete, spaces)
+
+
+def complete_queues(incomplete: str) -> list[str]:
+    return _offer(incomplete, lambda client: (queue.name for queue in client.queues()))
+
+
+def complete_templates(incomplete: str) -> list[str]:
+    return _offer(incomplete, lambda client: (each.name for each in client.templates(limit=OFFERED_MAX)))
+
+
+def complete_policies(incomplete: str) -> list[str]:
+    def usable(client: Client) -> Iterable[str]:
+        return (each.name for each in client.policies() if each.kind != "filter")
+
+    return _offer(incomplete, usable)
+
+
+def complete_states(incomplete: str) -> list[str]:
+    return [state for state in STATES if state.startswith(incomplete)]
+
+
+def _offer(incomplete: str, names: Callable[[Client], Iterable[str]]) -> list[str]:
     from shunter.sdk.client import connect
 
     try:
         with connect(namespace=os.environ.get("SHUNTER_NAMESPACE", "default"), patience_s=0) as client:
-            names = (job.name for job in client.jobs(limit=OFFERED_MAX))
-            return sorted({name for name in names if name.startswith(incomplete)})
-    except ShunterError:
-        return []
-
-
-def complete_nodes(incomplete: str) -> list[str]:
-    from shunter.sdk.client import connect
-
-    try:
-        with connect(patience_s=0) as client:
-            return [node.name for node in client.nodes() if node.name.startswith(incomplete)][:OFFERED_MAX]
-    except ShunterError:
-        return []
-
-
-def complete_namespaces(incomplete: str) -> list[str]:
-    from shunter.sdk.client import connect
-
-    try:
-        with connect(patience_s=0) as client:
-            spaces = {job.view.namespace for job in client.jobs(namespace="*", limit=OFFERED_MAX)}
-            return sorted(space for space in spaces if space.startswith(incomplete))
+            found = sorted({name for name in names(client) if name.startswith(incomplete)})
+            return found[:OFFERED_MAX]
     except ShunterError:
         return []

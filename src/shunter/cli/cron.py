@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.commands import plain_typer
+from shunter.cli.commands import FamilyOfOne, plain_typer
+from shunter.cli.completion import complete_templates
 from shunter.cli.connection import open_client
 from shunter.cli.jobs import command_line
 from shunter.cli.options import Format, Namespace, Output, pairs
@@ -20,8 +21,8 @@ from shunter.model.kept_views import TemplateView
 
 PAYLOAD_READ_MAX = 2**20 + 1  # one byte more than is taken, so that the cluster says what is wrong
 
-cron = plain_typer(invoke_without_command=True)
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job.")]
+cron = plain_typer(cls=FamilyOfOne, invoke_without_command=True)
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the job.", autocompletion=complete_templates)]
 
 
 @cron.callback()

@@ -33,6 +33,7 @@ ENDED_ASKED_MAX = 100  # jobs that have ended and are asked about one by one
 class Picture(StrEnum):
     TEXT = "text"
     JSON = "json"
+    YAML = "yaml"
     DOT = "dot"
 
 
@@ -46,9 +47,9 @@ def graph(
         typer.Option("--file", "-f", metavar="FILE", help="The jobs of a file instead of a cluster's; - reads stdin."),
     ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
-    output: Annotated[Picture, typer.Option("--output", "-o", metavar="text|json|dot", help="How to print it.")] = (
-        Picture.TEXT
-    ),
+    output: Annotated[
+        Picture, typer.Option("--output", "-o", metavar="text|json|yaml|dot", help="How to print it.")
+    ] = (Picture.TEXT),
     ascii: Annotated[bool, typer.Option("--ascii", help="Draw with plain characters.")] = False,
 ) -> None:
     """Draw which job waits for which: the unfinished jobs of the cluster, or those of a file, which needs no cluster.
@@ -67,8 +68,8 @@ def graph(
         found = around(found, name)
         if not found.nodes:
             raise Invalid([Problem("JOB", "is not in this graph", name, "see all of it with: shunter graph")])
-    if output is Picture.JSON:
-        print_document(found, Format.JSON)
+    if output in (Picture.JSON, Picture.YAML):
+        print_document(found, Format(output.value))
     elif output is Picture.DOT:
         print("\n".join(_dot(found)))
     else:

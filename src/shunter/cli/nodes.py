@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shunter.cli.commands import plain_typer
+from shunter.cli.commands import FamilyOfOne, plain_typer
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, NodeName, Output, duration_s
 from shunter.cli.printing import Column, age, print_document, print_facts, print_items, print_table
@@ -18,7 +18,7 @@ from shunter.model.views import ClusterInfo, NodeStatsView, NodeView
 
 LOOK_EVERY_S = 0.5
 
-node = plain_typer(no_args_is_help=True, help="Show, label, drain or cordon one node.")
+node = plain_typer(cls=FamilyOfOne, no_args_is_help=True, help="Show, label, drain or cordon one node.")
 
 
 def nodes(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from shunter.cli.completion import complete_jobs, complete_namespaces, complete_nodes
+from shunter.cli.completion import complete_jobs, complete_namespaces, complete_nodes, complete_states
 from shunter.model.errors import Invalid, Problem
 from shunter.model.resources import parse_amount, parse_duration_s
 
@@ -35,7 +35,14 @@ Namespace = Annotated[
 Output = Annotated[Format, typer.Option("--output", "-o", metavar="table|json|yaml", help="How to print it.")]
 Limit = Annotated[int, typer.Option("--limit", "-l", min=0, metavar="N", help="Print at most so many; 0 means all.")]
 States = Annotated[
-    list[str] | None, typer.Option("--state", "-s", metavar="STATE", help="Only those in this state. May be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--state",
+        "-s",
+        metavar="STATE",
+        help="Only those in this state. May be repeated.",
+        autocompletion=complete_states,
+    ),
 ]
 JobName = Annotated[
     str,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from shunter.cli.commands import plain_typer
+from shunter.cli.completion import complete_policies
 from shunter.cli.connection import open_client
 from shunter.cli.exits import JOB_FAILED
 from shunter.cli.manifest_files import File, read_file
@@ -84,7 +85,9 @@ def show_policies(context: typer.Context, output: Output = Format.TABLE) -> None
 
 @policies.command("use")
 def use_policy(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="One of `shunter policies`.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="One of `shunter policies`.", autocompletion=complete_policies)
+    ],
     output: Output = Format.TABLE,
 ) -> None:
     """Let another policy decide, from now on and after a restart too. Nothing that runs is moved.

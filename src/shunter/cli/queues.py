@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from shunter.cli.commands import plain_typer
+from shunter.cli.commands import FamilyOfOne, plain_typer
+from shunter.cli.completion import complete_queues
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
 from shunter.cli.printing import Column, print_document, print_items, print_table
@@ -14,10 +15,11 @@ from shunter.model.errors import Invalid, Problem
 from shunter.model.kept_views import QueueView
 
 queue = plain_typer(
+    cls=FamilyOfOne,
     no_args_is_help=True,
     help="Limit, pause, purge or delete a named queue.\n\n\b\nshunter queue set film --running-max 10",
 )
-Name = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.")]
+Name = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.", autocompletion=complete_queues)]
 
 
 def queues(output: Output = Format.TABLE) -> None:

@@ -40,6 +40,9 @@ class Field:
         return replace(self, schema=self.schema | {"description": description})
 
 
+LISTED_MAX = 12  # fields of a table that are all named where one is unknown
+
+
 class Section:
     """A mapping with known fields. `later` names fields of the design that this version does not have yet."""
 
@@ -103,7 +106,11 @@ class Section:
         if name in self._later:
             problems.add(path, "is not supported by this version", fix="leave it out")
         else:
-            problems.add(path, "unknown field", fix=nearest(name, self._fields))
+            problems.add(path, "unknown field", fix=nearest(name, self._fields) or self._all_of_few())
+
+    def _all_of_few(self) -> str | None:
+        """Where nothing known is near, what there is, if that can be read."""
+        return f"the known ones are {', '.join(self._fields)}" if len(self._fields) <= LISTED_MAX else None
 
     def _example(self) -> str:
         return "{" + ", ".join(f"{name}: ..." for name in list(self._fields)[:3]) + "}"

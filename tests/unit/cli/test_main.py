@@ -113,6 +113,13 @@ def test_a_start_with_wrong_words_is_refused_before_anything_is_started(shunter:
     assert said.code == 2 and said.err.startswith("shunter: error: --")
 
 
+@pytest.mark.parametrize("family", ["node", "queue", "cron"])
+def test_a_name_where_a_command_belongs_is_answered_with_how_to_see_it(shunter: Shunter, family: str) -> None:
+    said = shunter(family, "vm")
+    assert said.code == 2 and f"shunter {family} show vm" in said.err
+    assert "shunter" in shunter(family, "shwo").err and "show" in shunter(family, "shwo").err
+
+
 def test_job_and_node_names_are_completed(cluster: Cluster) -> None:
     cluster.answers |= {"GET /jobs": page(job_document("render"), job_document("fetch"), job_document("render"))}
     assert complete_jobs("re") == ["render"]
@@ -120,9 +127,24 @@ def test_job_and_node_names_are_completed(cluster: Cluster) -> None:
     assert complete_jobs("re") == complete_nodes("") == []
 
 
-@pytest.mark.parametrize(("words", "offered"), [("shunter jo", ["jobs", "job"]), ("shunter wait re", ["render"])])
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("shunter jo", ["jobs", "job"]),
+        ("shunter wait re", ["render"]),
+        ("shunter policies use bin", ["bin-pack"]),
+        ("shunter queue pause fi", ["film"]),
+        ("shunter jobs --state fa", ["failed"]),
+    ],
+)
 def test_the_shell_is_offered_commands_and_names(cluster: Cluster, words: str, offered: list[str]) -> None:
-    cluster.answers["GET /jobs"] = page(job_document("render"))
+    policy = {"name": "bin-pack", "kind": "score", "source": "built in", "active": True, "error": None, "failures": 0}
+    queue = {"name": "film", "paused": False, "strict": False, "running_max": None, "queued_max": None, "queued": 0}
+    cluster.answers |= {
+        "GET /jobs": page(job_document("render")),
+        "GET /policies": page(policy, policy | {"name": "binary", "kind": "filter"}),
+        "GET /queues": page(queue | {"waiting": 0, "running": 0}),
+    }
     asked = {"_SHUNTER_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     done = subprocess.run(SHUNTER, env=os.environ | asked, capture_output=True, text=True, check=False)
     assert done.stdout.split() == offered, done
