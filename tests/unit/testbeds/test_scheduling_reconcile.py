@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 
-from shunter.model.batch_jobs import BatchJobState
-from shunter.model.schedulings import SchedulingSpec
+from shunter.model.batch_jobs import BatchJob, BatchJobState, Claim, CreationRequest
+from shunter.model.object_meta import ObjectName
+from shunter.model.schedulings import JobProgress, JobRecord, SchedulingSpec
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from tests.unit.testbeds.play import Play, named, queue_of, slots_of
 
@@ -234,6 +237,33 @@ def test_a_thousand_entries_on_four_slots_complete_in_order() -> None:
             play.look_at_job(named(name))
         play.look_at_testbed(named("tb"))
     assert [name for name, _ in play.given] == names
+
+
+def test_a_look_in_the_midst_of_a_long_queue_asks_only_for_the_jobs_that_run_or_start() -> None:
+    """S1-09: neither the part that has completed nor the part that waits is asked for."""
+    names = [f"j{number:03d}" for number in range(1_000)]
+    play = yard(*names).scheduling("s", queue_of(*names)).settle()
+    done, running = names[:500], names[500:504]
+    view = play.view_of_scheduling(named("s"))
+    records = [
+        JobRecord(JobProgress.COMPLETED, (0,), 7) if name in done else
+        JobRecord(JobProgress.SCHEDULED, (0,), 7) if name in running else JobRecord(JobProgress.IN_QUEUE)
+        for name in names
+    ]  # fmt: skip
+    status = replace(view.scheduling.status, jobs=tuple(records))
+    asked: list[str] = []
+
+    def job(name: ObjectName) -> BatchJob | None:
+        asked.append(name.name)
+        request = CreationRequest(named("tb"), (0,)) if name.name in running else None
+        state = BatchJobState.RUNNING if name.name in running else BatchJobState.IN_QUEUE
+        found = play.jobs[name]
+        return replace(found, claim=Claim(named("s"), request), status=replace(found.status, state=state, places=()))
+
+    looked = dataclasses.replace(view, scheduling=replace(view.scheduling, status=status), job=job)
+    reconcile_scheduling(looked)
+    assert set(asked) <= {*running, *names[504:508]}
+    assert len(asked) < 50
 
 
 # ---- failure ----
