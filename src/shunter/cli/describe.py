@@ -12,6 +12,7 @@ from shunter.cli.object_tables import PROGRESS, engine_of, name_of, slot_numbers
 from shunter.cli.options import Namespace
 from shunter.cli.printing import Column, age, counted, print_facts, print_table, took_s
 from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.object_fields import CLAIM_LABELS
 from shunter.model.object_views import ObjectView
 from shunter.model.resources import format_duration
 
@@ -37,7 +38,8 @@ def describe(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -
 
 def _head(each: ObjectView) -> Facts:
     metadata = each.metadata
-    labels = ", ".join(f"{key}={value}" for key, value in metadata.get("labels", {}).items())
+    shown = {key: value for key, value in metadata.get("labels", {}).items() if key not in CLAIM_LABELS}
+    labels = ", ".join(f"{key}={value}" for key, value in shown.items())
     going = metadata.get("deletionTimestamp")
     return [
         ("state", state_of(each)),
@@ -70,7 +72,7 @@ def _testbed(each: ObjectView) -> None:
     claims = ", ".join(name_of(claim, each) for claim in each.status.get("claims", []))
     facts = [
         *_head(each),
-        ("slots", f"{len(slots)} on {len(nodes)} nodes: {counted(dict(sorted(states.items())))}"),
+        ("slots", f"{len(slots)} on {_many(len(nodes), 'node')}: {counted(dict(sorted(states.items())))}"),
         ("size", size),
         ("node label", each.spec["nodeLabel"]),
         ("sharing", each.spec.get("sharing", "exclusive")),
@@ -129,14 +131,19 @@ def _scheduling(each: ObjectView) -> None:
     states = each.status.get("jobStates", [])
     for word in PROGRESS:
         _print_list(word, (_progress(job, each) for job in states if job["state"] == word))
+    _print_list("Leaving, when they have ended", (name_of(name, each) for name in each.status.get("leaving", [])))
 
 
 def _strategy(each: ObjectView) -> str:
     if "queueBased" in each.spec:
         entries = each.spec["queueBased"]
         jobs = {(entry["namespace"], entry["name"]) for entry in entries}
-        return f"queue of {len(entries)} executors of {len(jobs)} jobs"
-    return f"{strategy_of(each)}, {len(each.spec['slotBased']['jobs'])} jobs"
+        return f"queue of {_many(len(entries), 'executor')} of {_many(len(jobs), 'job')}"
+    return f"{strategy_of(each)}, {_many(len(each.spec['slotBased']['jobs']), 'job')}"
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 def _progress(job: dict[str, Any], each: ObjectView) -> str:

@@ -210,7 +210,8 @@ def scheduling_status(spec: SchedulingSpec, status: SchedulingStatus) -> Documen
         "problems": list(status.problems),
         "observedGeneration": status.observed_generation,
     }
-    return document | _given(waitsFor=status.waits_for)
+    leaving = [name_document(name) for name in status.leaving]
+    return document | _given(waitsFor=status.waits_for, leaving=leaving)
 
 
 # ---- values ----

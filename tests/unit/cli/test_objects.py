@@ -235,7 +235,7 @@ def test_describe_shows_how_far_a_scheduling_is(
     shunter("apply", "-f", file(testbed(), batch_job(), scheduling()))
     do(occupy(desk))
     said = shunter("describe", "sched", "first").out
-    assert "queue of 1 executors of 1 jobs" in said
+    assert "queue of 1 executor of 1 job" in said
     assert "waits for  a free slot" in said and "Problems\n  late" in said
     assert "Scheduled\n  crawler, slots 0-1" in said
 

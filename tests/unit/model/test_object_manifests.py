@@ -22,7 +22,7 @@ from shunter.model.testbeds import TestbedSpec
 from .objects import ANY, batch_job, document, problems, read, scheduling, testbed
 
 ROOT = Path(__file__).parents[3]
-EXAMPLES = sorted((ROOT / "examples" / "testbeds").glob("*.yaml"))
+EXAMPLES = [path for path in sorted((ROOT / "examples").rglob("*.yaml")) if "v1alpha1" in path.read_text()]
 TRUE = {"command": ["true"]}
 SCHEMAS = {kind: jsonschema.Draft202012Validator(object_schema(kind)) for kind in KINDS}
 

@@ -214,7 +214,7 @@ def test_a_scheduling_shows_how_far_it_is_with_each_job() -> None:
     found = made(read(scheduling(queueBased=queue)))
     assert isinstance(found, Scheduling)
     records = (JobRecord(JobProgress.SUBMITTED, (0, 2), 17), JobRecord(JobProgress.IN_QUEUE))
-    status = SchedulingStatus(SchedulingState.AWAITING_COMPLETION, T0, records, "a free slot", ["late"], 4)
+    status = SchedulingStatus(SchedulingState.AWAITING_COMPLETION, T0, records, "a free slot", ["late"], 4, (BENCH,))
     assert object_document(msgspec.structs.replace(found, status=status))["status"] == {
         "state": "AwaitingCompletionState",
         "since": START,
@@ -225,6 +225,7 @@ def test_a_scheduling_shows_how_far_it_is_with_each_job() -> None:
         "problems": ["late"],
         "observedGeneration": 4,
         "waitsFor": "a free slot",
+        "leaving": [AS_NAMES[2]],
     }
 
 

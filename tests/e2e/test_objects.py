@@ -1,0 +1,257 @@
+"""Testbeds, BatchJobs and Schedulings by manifest: applied, looked at, watched, edited and deleted as a person does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shunter.model.documents import parse_documents
+from tests.e2e.cluster import Cluster, eventually
+from tests.e2e.gates import Gate
+from tests.e2e.rest import Rest
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "testbeds"
+APIS = "/apis/batchjob.gcr.io/v1alpha1/namespaces"
+KINDS = ("scheduling", "batchjob", "testbed")
+
+
+@pytest.fixture
+def bench(cluster: Cluster) -> Iterator[Cluster]:
+    """The cluster with its node labelled; what a story leaves there is deleted."""
+    node = cluster.items("nodes")[0]["name"]
+    cluster.shunter("node", "label", node, "bench=0", "tuberlin.de/node-with-slots-profiler=0")
+    yield cluster
+    with cluster.client() as client:
+        for kind in KINDS:
+            for each in client.objects(kind, "*"):
+                client.delete(kind, each.name, each.namespace)
+            eventually(lambda kind=kind: not client.objects(kind, "*"), f"every {kind} is gone")  # type: ignore[misc]
+
+
+def document(kind: str, name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "batchjob.gcr.io/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def testbed(name: str = "bench", slots: int = 2, label: str = "bench") -> dict[str, Any]:
+    return document("Testbed", name, slotsPerNode=slots, nodeLabel=label, resourcesPerSlot={"cpu": "100m"})
+
+
+def command(name: str, *words: str) -> dict[str, Any]:
+    return document("BatchJob", name, commandSpec={"command": list(words or ("/bin/true",))})
+
+
+def queue(name: str, *jobs: str, testbed: str = "bench") -> dict[str, Any]:
+    return document("Scheduling", name, queueBased=[{"name": job} for job in jobs], testbed={"name": testbed})
+
+
+def apply(cluster: Cluster, *documents: object, code: int = 0, words: tuple[str, ...] = ()) -> Any:
+    text = "\n---\n".join(map(json.dumps, documents))
+    return cluster.shunter("apply", "-f", "-", *words, stdin=text, code=code)
+
+
+def got(cluster: Cluster, kind: str, name: str, namespace: str = "default") -> Any:
+    return cluster.json("get", kind, name, "-n", namespace)
+
+
+# ---- manifests ----
+
+
+def test_the_manifests_of_the_documents_apply_as_they_are_printed(bench: Cluster) -> None:
+    """S0-02, S1-01, S1-03: valid manifests apply unchanged and keep all their values."""
+    for name in ("profiler-scheduling", "spark-crawler", "profiler-testbed"):
+        path = EXAMPLES / f"{name}.yaml"
+        assert bench.shunter("apply", "-f", str(path)).out.endswith(" created\n")
+        [printed] = parse_documents(path.read_bytes())
+        assert isinstance(printed, dict)
+        kept = got(bench, printed["kind"], printed["metadata"]["name"])
+        assert {name: kept["spec"][name] for name in printed["spec"]} == printed["spec"]
+        assert bench.shunter("apply", "-f", "-", stdin=json.dumps(kept)).out.endswith(" unchanged\n")
+    slots = got(bench, "tb", "profiler-testbed")["status"]["slots"]
+    assert [(slot["state"], slot["size"]) for slot in slots] == [("FREE", {"cpu": "700m", "memory": "896Mi"})] * 2
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (testbed(slots=-1), "spec.slotsPerNode: must be 0 to 1,000 (got -1)"),
+        (queue("q", "a") | {"spec": {"queueBased": [{"name": "a"}]}}, "spec.testbed: is missing"),
+        (document("Scheduling", "q", fifoBased=[], testbed={"name": "bench"}), "spec.fifoBased: unknown field"),
+        (document("BatchJob", "a", driver={}), "spec: must have exactly one of sparkSpec, flinkSpec, commandSpec"),
+        (
+            testbed() | {"spec": testbed()["spec"] | {"resourcesPerSlot": {"cpu": "7x"}}},
+            "resourcesPerSlot.cpu: must be",
+        ),
+    ],
+)
+def test_what_is_invalid_is_refused_with_its_field(cluster: Cluster, wrong: object, said: str) -> None:
+    """S0-02, S1-03: an invalid manifest is refused with a field path, and nothing of its file is applied."""
+    done = apply(cluster, command("innocent"), wrong, code=2)
+    assert said in done.err and "items[1]." in done.err
+    assert cluster.items("get", "batchjobs") == []
+
+
+def test_testbeds_are_made_by_manifest_only(bench: Cluster) -> None:
+    """S1-04: nothing of the interface for external schedulers makes, resizes or deletes a Testbed."""
+    apply(bench, testbed())
+    parts = Rest(bench)
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        for path in ("/external/testbeds", "/external/testbeds/bench"):
+            assert parts.ask(method, path, testbed()).status in (404, 405)
+    assert len(got(bench, "tb", "bench")["status"]["slots"]) == 2
+
+
+# ---- versions ----
+
+
+@contextmanager
+def watching(cluster: Cluster, *words: str) -> Iterator[Callable[[], Any]]:
+    """The next line of `shunter watch`, as JSON."""
+    process = cluster.begin("watch", *words, "-o", "json")
+    assert process.stdout is not None
+    stream = process.stdout
+    try:
+        yield lambda: json.loads(stream.readline())
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_of_two_updates_of_one_version_one_conflicts_and_a_watch_tells_the_rest(bench: Cluster) -> None:
+    """S0-03: conflict, watch in order, resume from a version."""
+    apply(bench, testbed("other", label="nowhere"))
+    with watching(bench, "tb", "bench") as line:
+        apply(bench, testbed())
+        seen = [line()]
+        read = eventually(
+            lambda: found if (found := got(bench, "tb", "bench"))["status"]["slots"] else None, "its slots"
+        )
+        for slots, code in ((3, 0), (4, 2)):
+            read["spec"]["slotsPerNode"] = slots
+            done = apply(bench, {key: value for key, value in read.items() if key != "status"}, code=code)
+        assert "was changed in the meantime" in done.err
+        bench.shunter("delete", "tb", "bench", "--wait")
+        while seen[-1]["type"] != "DELETED":
+            seen.append(line())
+    types = [each["type"] for each in seen]
+    assert (types[0], types[-1], set(types[1:-1])) == ("ADDED", "DELETED", {"MODIFIED"})
+    versions = [int(each["object"]["metadata"]["resourceVersion"]) for each in seen]
+    assert versions == sorted(set(versions))
+    with watching(bench, "tb", "bench", "--after", str(versions[0])) as line:
+        assert [line() for _ in seen[1:]] == seen[1:]
+
+
+def test_objects_and_watches_outlive_a_killed_manager(home: Cluster) -> None:
+    """S0-03: what was applied is there with its version, and a watch goes on by itself."""
+    home.up("--cpu", "2")
+    apply(home, testbed(label="nowhere"), command("crawler"))
+    with home.client() as client:
+        before = {each.name: each.resource_version for each in client.objects()}
+    with watching(home, "bj") as line:
+        assert line()["type"] == "ADDED"
+        home.kill_manager()
+        home.up("--cpu", "2")
+        with home.client() as client:
+            assert {each.name: each.resource_version for each in client.objects()} == before
+            client.write_external("crawler", {"profiler": [{"other": "24 (16)"}]})
+        told = line()
+        assert (told["type"], told["object"]["spec"]["externalScheduler"]) == (
+            "MODIFIED",
+            {"profiler": [{"other": "24 (16)"}]},
+        )
+
+
+# ---- running ----
+
+
+def test_each_entry_of_a_queue_is_an_executor_in_its_slot(bench: Cluster) -> None:
+    """S1-05, S1-22: the queue of document 001 on four free slots, the same as a file and over HTTP."""
+    echo = ("sh", "-c", 'echo "$SHUNTER_EXECUTOR_INDEX/$SHUNTER_EXECUTOR_COUNT in $SHUNTER_SLOT_ID"')
+    apply(bench, testbed(slots=4), command("spark-crawler", *echo), command("batchjob-spark", *echo))
+    order = ("spark-crawler", "batchjob-spark", "batchjob-spark", "spark-crawler")
+    apply(bench, queue("first", *order), words=("--wait",))
+    by_file = outcome(bench, "first")
+    assert {name: job["slotIds"] for name, job in by_file.items()} == {
+        "spark-crawler": [0, 3],
+        "batchjob-spark": [1, 2],
+    }
+    assert bench.shunter("logs", "bj.spark-crawler/1").out == "1/2 in 3\n"
+    bench.shunter("delete", "sched", "first", "--wait")
+    made = Rest(bench).ask("POST", f"{APIS}/default/schedulings", queue("second", *order))
+    assert made.status == 201
+    eventually(lambda: got(bench, "sched", "second")["status"]["state"] == "CompletedState", "it is completed")
+    assert outcome(bench, "second") == by_file
+    past = bench.items("get", "schedulings", "--past")
+    assert [(run["name"], run["slot_ids"], run["successful"]) for run in past[0]["runs"]] == [
+        ("spark-crawler", [0, 3], True),
+        ("batchjob-spark", [1, 2], True),
+    ]
+
+
+def outcome(cluster: Cluster, name: str) -> dict[str, dict[str, Any]]:
+    states = got(cluster, "sched", name)["status"]["jobStates"]
+    return {job["name"]["name"]: {key: job[key] for key in ("state", "slotIds")} for job in states}
+
+
+def test_equal_names_in_two_namespaces_are_two_objects(bench: Cluster, gate: Gate) -> None:
+    """S1-32: claims and slots of one have nothing to do with the other."""
+    for namespace in ("default", "film"):
+        documents = [testbed(slots=1), command("crawler", *gate.command), queue("first", "crawler")]
+        apply(bench, *documents, words=("-n", namespace))
+    gate.reached(2)
+    with bench.client() as client:
+        beds = [client.get("tb", "bench", namespace) for namespace in ("default", "film")]
+        claims = [bed.status["slots"][0]["heldBy"]["scheduling"] for bed in beds]
+        assert claims == [{"name": "first", "namespace": "default"}, {"name": "first", "namespace": "film"}]
+        client.delete("sched", "first", "film")
+        eventually(lambda: client.get("bj", "crawler", "film").status["state"] == "ReadyState", "it is released")
+        assert client.get("bj", "crawler").status["state"] == "RunningState"
+    assert [line.split()[0] for line in bench.shunter("get", "bj", "-n", "*").out.splitlines()[1:]] == [
+        "default",
+        "film",
+    ]
+    gate.open()
+
+
+def test_a_person_sees_who_has_which_slot_and_steps_in(bench: Cluster, gate: Gate, tmp_path: Path) -> None:
+    apply(bench, testbed(), command("crawler", *gate.command), queue("first", "crawler"))
+    gate.reached()
+    eventually(lambda: "OCCUPIED crawler[0] by first" in bench.shunter("describe", "tb", "bench").out, "it is occupied")
+    assert "claimed by first" in bench.shunter("describe", "bj", "crawler").out
+    assert "crawler, slots 0" in bench.shunter("describe", "sched", "first").out
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i "s/slotsPerNode: 2/slotsPerNode: 3/" "$1"\n')
+    editor.chmod(0o755)
+    bench.environment["EDITOR"] = str(editor)
+    assert bench.shunter("edit", "tb", "bench").out == "Testbed bench configured\n"
+    eventually(lambda: len(got(bench, "tb", "bench")["status"]["slots"]) == 3, "the third slot is there")
+    gate.open()
+    eventually(lambda: got(bench, "sched", "first")["status"]["state"] == "CompletedState", "it is completed")
+
+
+def test_a_failed_batch_job_is_told_and_reset(bench: Cluster) -> None:
+    done = apply(bench, testbed(), command("crawler", "false"), queue("first", "crawler"), code=1, words=("--wait",))
+    assert "first failed: " in done.err
+    assert got(bench, "bj", "crawler")["status"]["problems"]
+    bench.shunter("batchjob", "reset", "crawler", code=2)
+    bench.shunter("delete", "sched", "first", "--wait")
+    eventually(lambda: reset(bench, "crawler"), "it can be reset once nobody claims it")
+    assert got(bench, "bj", "crawler")["status"]["state"] == "ReadyState"
+
+
+def reset(cluster: Cluster, name: str) -> bool:
+    """A job that its Scheduling has let go is back by itself; else it is brought back."""
+    if got(cluster, "bj", name)["status"]["state"] == "ReadyState":
+        return True
+    return cluster.shunter("batchjob", "reset", name, code=None).code == 0
+
+
+def test_the_example_of_slots_runs_as_it_stands(bench: Cluster) -> None:
+    bench.shunter("apply", "-f", str(EXAMPLES / "slots.yaml"), "--wait")
+    assert bench.shunter("logs", "bj.greeting/1").out == "executor 1 of 2 in slot 1\n"
+    done = bench.shunter("delete", "-f", str(EXAMPLES / "slots.yaml"))
+    assert done.out.splitlines() == ["Scheduling greet deleted", "BatchJob greeting deleted", "Testbed bench deleted"]
