@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import Cluster
-from tests.e2e.conftest import leave_nothing
+from tests.e2e.conftest import leave_nothing, make_home
 from tests.frameworks.yard import EXAMPLES, Yard, why_not
+
+__all__ = ["make_home"]  # a fixture of theirs, for stories of several machines
 
 
 @pytest.fixture(scope="session")

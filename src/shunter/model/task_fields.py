@@ -47,9 +47,15 @@ USER_PATTERN = r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}(:[A-Za-z0-9_][A-Za-z0-9_.-]{0
 STANDARD_CUTOFF = 0.8  # a custom resource spelt nearer than this to a standard one is taken for a slip of the pen
 ENV_RESERVED = frozenset(
     f"SHUNTER_{word}"
-    for word in ("JOB", "GROUP", "TASK_INDEX", "TASK_COUNT", "ATTEMPT", "NODE", "ENTRY", "PAYLOAD", "DEVICES")
+    for word in (
+        *("JOB", "GROUP", "TASK_INDEX", "TASK_COUNT", "ATTEMPT", "NODE", "ENTRY", "PAYLOAD", "DEVICES"),
+        *("ADDRESS", "BATCHJOB", "SLOT_ID"),  # of applications
+    )
 )
-ENV_RESERVED_PREFIXES = ("SHUNTER_PARAM_", "SHUNTER_PORT_", "SHUNTER_DEVICES_")
+ENV_RESERVED_PREFIXES = (
+    *("SHUNTER_PARAM_", "SHUNTER_PORT_", "SHUNTER_DEVICES_"),
+    *("SHUNTER_DRIVER_", "SHUNTER_EXECUTOR_", "SHUNTER_FRAMEWORK_"),
+)
 
 _TASK = TaskSpec(command=())
 _CONTAINER = Container(image="")
