@@ -1,6 +1,7 @@
 """The ASGI application: who are you, which route, answer. Every error leaves as problem+json.
 
-Built by `build_app` on a Gateway; served by `api.server`. It holds no state of the cluster.
+Built by `build_app` on a Gateway; served by `api.server`. It holds no state of the cluster. It has doors: all of them
+lead to the same application, and each says which routes are behind it, and who is let in.
 """
 
 from __future__ import annotations
@@ -9,37 +10,55 @@ import asyncio
 from dataclasses import dataclass
 from functools import cache
 
-from shunter.api.exchange import ClientGone, Exchange, Receive, Scope, Send, encode, find_header
+from shunter.api.exchange import ClientGone, Exchange, Headers, Receive, Scope, Send, encode, find_header
+from shunter.api.external_routes import BASE as EXTERNAL
+from shunter.api.external_routes import EXTERNAL_ROUTES
 from shunter.api.openapi import openapi_document
 from shunter.api.problems import CONTENT_TYPE, MethodNotAllowed, problem_document, problem_headers
 from shunter.api.routes import ROUTES
-from shunter.api.routing import Context, Found, Router
+from shunter.api.routing import Context, Found, Route, Router
 from shunter.log import Log
 from shunter.model.errors import Busy, NotFound, ShunterError, Unauthorized, Unavailable
 from shunter.ports.gateway import Caller, Gateway
 
-PROTECTED = "/api"
+PROTECTED = ("/api", EXTERNAL)
 NOBODY = Caller("")
+ANYBODY = Caller("external")  # whoever comes through a door that asks for no token
 TOKEN_SIZE_MAX = 4096
+CORS_AGE_S = b"600"
 log = Log(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ApiSettings:
     heartbeat_s: float = 15.0  # of event streams
-    requests_max: int = 4096  # at once, streams included
+    requests_max: int = 4096  # at once, streams included; for each door
+    absent_is_304: bool = False  # of DELETE /external/schedulings/NAME, as the reference implementation answers
 
 
-def build_app(gateway: Gateway, settings: ApiSettings | None = None) -> App:
-    return App(gateway, settings or ApiSettings())
+@dataclass(frozen=True, slots=True)
+class Door:
+    """An open one asks for no token, and lets web pages of any origin in: it is for loopback only."""
+
+    routes: tuple[Route, ...] = ROUTES
+    is_open: bool = False
+
+
+EXTERNAL_DOOR = Door(EXTERNAL_ROUTES)
+OPEN_EXTERNAL_DOOR = Door(EXTERNAL_ROUTES, is_open=True)
+
+
+def build_app(gateway: Gateway, settings: ApiSettings | None = None, door: Door | None = None) -> App:
+    return App(gateway, settings or ApiSettings(), door or Door())
 
 
 class App:
-    def __init__(self, gateway: Gateway, settings: ApiSettings) -> None:
+    def __init__(self, gateway: Gateway, settings: ApiSettings, door: Door) -> None:
         self._gateway = gateway
         self._settings = settings
-        self._router = Router(ROUTES)
-        self._context = Context(gateway, settings.heartbeat_s, cache(_openapi_bytes))
+        self._door = door
+        self._router = Router(door.routes)
+        self._context = Context(gateway, settings.heartbeat_s, cache(_openapi_bytes), settings.absent_is_304)
         self._requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -47,6 +66,8 @@ class App:
             await _refuse_other(scope, receive, send)
             return
         exchange = Exchange(scope, receive, send, NOBODY)
+        if self._door.is_open:
+            exchange.always = _cross_origin(scope)
         self._requests += 1
         try:
             await self._answer(exchange)
@@ -64,11 +85,13 @@ class App:
 
     async def _answer(self, exchange: Exchange) -> None:
         path = exchange.scope["path"]
-        if path.startswith(PROTECTED):
+        if self._door.is_open:
+            exchange.caller = ANYBODY
+        elif path.startswith(PROTECTED):
             exchange.caller = self._authenticate(exchange.scope)
         if self._requests > self._settings.requests_max:
             raise Busy(f"more than {self._settings.requests_max} requests are being answered")
-        found = self._router.find(path)
+        found = self._router.find(path.rstrip("/") if path.startswith(EXTERNAL) else path)
         if found is None:
             raise NotFound(f"there is no {path[:200]}; GET /api/v1/openapi.json lists all paths")
         await self._dispatch(exchange, found)
@@ -96,6 +119,28 @@ class App:
         result = await route.handle(self._context, exchange)
         if not exchange.started:
             await exchange.answer(route.answers[0].status, b"" if result is None else encode(result))
+
+
+def _cross_origin(scope: Scope) -> Headers:
+    """What lets a web page of another origin read the answer. There is nothing a browser could add on its own, so it
+    may send what it has."""
+    origin = find_header(scope, b"origin")
+    if origin is None:
+        return ()
+    allowed = [
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-allow-credentials", b"true"),
+        (b"vary", b"origin"),
+    ]
+    if scope["method"] != "OPTIONS":
+        return allowed
+    wanted = find_header(scope, b"access-control-request-headers") or "content-type"
+    return [
+        *allowed,
+        (b"access-control-allow-methods", b"GET, POST, PUT, DELETE"),
+        (b"access-control-allow-headers", wanted.encode("latin-1")),
+        (b"access-control-max-age", CORS_AGE_S),
+    ]
 
 
 async def _answer_error(exchange: Exchange, error: ShunterError) -> None:

@@ -35,7 +35,7 @@ class ClientGone(Exception):
 
 
 class Exchange:
-    __slots__ = ("_receive", "_send", "caller", "names", "query", "scope", "started")
+    __slots__ = ("_receive", "_send", "always", "caller", "names", "query", "scope", "started")
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
         self.scope = scope
@@ -43,6 +43,7 @@ class Exchange:
         self.names: dict[str, str] = {}  # what the path names: {"job": "render@3"}
         self.query: dict[str, Any] = {}
         self.started = False
+        self.always: Headers = ()  # headers of whatever is answered
         self._receive = receive
         self._send = send
 
@@ -102,7 +103,7 @@ class Exchange:
 
     async def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         self.started = True
-        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.start", "status": status, "headers": [*headers, *self.always]})
 
 
 def find_header(scope: Scope, name: bytes) -> str | None:

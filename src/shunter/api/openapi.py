@@ -15,7 +15,7 @@ from shunter.api.plans import PLAN_JOBS_MAX
 from shunter.api.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.references import JOB_PATTERN
 from shunter.api.routing import Answer, RequestBody, Route
-from shunter.model import cluster_fields, kept_fields
+from shunter.model import cluster_fields, external_fields, kept_fields
 from shunter.model.documents import DOCUMENTS_MAX
 from shunter.model.job_fields import API_VERSION as NATIVE_API_VERSION
 from shunter.model.jobs import COUNT_MAX
@@ -120,6 +120,8 @@ def _object_bodies() -> Document:
         "Manifests": {"anyOf": [*any_of["anyOf"], _object("items", items)]},
         "MergePatch": {"type": "object", "description": "only what becomes different; null takes a field away"},
         "External": EXTERNAL.schema,
+        "ExternalJobBody": external_fields.JOB_BODY.schema,
+        "ExternalSchedulingBody": external_fields.SCHEDULING_BODY.schema,
     }
 
 

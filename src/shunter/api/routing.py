@@ -20,6 +20,7 @@ class Context:
     gateway: Gateway
     heartbeat_s: float
     openapi: Callable[[], bytes]
+    absent_is_304: bool = False  # what DELETE /external/schedulings/NAME says where there is none; else 404
 
 
 # A handler returns the body of the route's first answer, or None if it has answered by itself or there is no body.

@@ -122,6 +122,15 @@ TABLES = {
             "insecure": Key(flag(), "insecure"),
         },
     ),
+    "external": Table(
+        "a door of its own for external schedulers",
+        UpOptions,
+        {
+            "listen": Key(_address(), "external_listen"),
+            "open": Key(flag(), "external_open"),
+            "delete_absent_304": Key(flag(), "external_absent_304"),
+        },
+    ),
     "worker": Table(
         "this machine as a node",
         WorkerSettings,
@@ -182,7 +191,8 @@ DOCUMENT = _document()
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A file that was read, or none. `cluster` and `worker` hold what it says, the others are whole."""
+    """A file that was read, or none. `cluster` (with `external`) and `worker` hold what it says, the others are
+    whole."""
 
     cluster: Mapping[str, Any] = field(default_factory=dict)  # attributes of UpOptions
     worker: Mapping[str, Any] = field(default_factory=dict)  # attributes of WorkerSettings
@@ -236,7 +246,8 @@ def parse_config(document: object) -> Config:
     problems.raise_any()
     retention = Retention(**_attributes("history", values))
     engine = EngineSettings(retention=retention, **_attributes("limits", values))
-    return Config(_attributes("cluster", values), _worker(values), watcher, engine)
+    cluster = {**_attributes("cluster", values), **_attributes("external", values)}
+    return Config(cluster, _worker(values), watcher, engine)
 
 
 def _attributes(table: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from shunter import __version__
-from shunter.api.app import build_app
+from shunter.api.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
 from shunter.api.server import HttpServer, serve
 from shunter.app.config import Config
 from shunter.app.home import Home
@@ -39,9 +39,11 @@ class Manager:
         self._home, self._config = home, config
         self._options = config.complete(options)
         self._address = _checked_address(self._options)
+        self._external_address = _checked_external_address(self._options)
         self._asked: asyncio.Future[bool] = asyncio.get_running_loop().create_future()  # -> leave tasks running
         self._duties: list[asyncio.Task[None]] = []
         self._server: HttpServer | None = None
+        self._external: HttpServer | None = None
 
     async def start(self) -> None:
         """Returns when the API answers and the first node is ready."""
@@ -77,12 +79,24 @@ class Manager:
             aside=asyncio.to_thread,
             catalogue=catalogue,
         )
-        self._server = await serve(build_app(gateway), *self._address)
+        api = ApiSettings(absent_is_304=options.external_absent_304)
+        self._server = await serve(build_app(gateway, api), *self._address)
+        if self._external_address is not None:
+            door = OPEN_EXTERNAL_DOOR if options.external_open else EXTERNAL_DOOR
+            self._external = await serve(build_app(gateway, api, door), *self._external_address)
         await self._place.start(self._engine)
         self._keep_heartbeat()
         if options.has_worker or options.simulate_nodes:
             await self._first_node()
-        home.describe({"url": self.url, "pid": os.getpid(), "name": self.name, "workers": self._place.address})
+        home.describe(
+            {
+                "url": self.url,
+                "pid": os.getpid(),
+                "name": self.name,
+                "workers": self._place.address,
+                "external": self.external_url or None,
+            }
+        )
         log.info("manager.ready", url=self.url, version=__version__)
 
     def _keep_heartbeat(self) -> None:
@@ -98,8 +112,12 @@ class Manager:
     @property
     def url(self) -> str:
         assert self._server is not None
-        host = f"[{self._server.host}]" if ":" in self._server.host else self._server.host
-        return f"http://{host}:{self._server.port}"
+        return _url(self._server)
+
+    @property
+    def external_url(self) -> str:
+        """Of the door for external schedulers; empty if there is none."""
+        return "" if self._external is None else _url(self._external)
 
     @property
     def workers_address(self) -> str:
@@ -121,8 +139,7 @@ class Manager:
         for duty in self._duties[1:]:
             duty.cancel()
         await self._engine.stop()
-        if self._server is not None:
-            await self._server.stop()
+        await asyncio.gather(*(server.stop() for server in (self._server, self._external) if server is not None))
         await asyncio.gather(*self._duties, return_exceptions=True)
         await self._store.close()
         log.info("manager.stopped", left_running=leave_running)
@@ -156,6 +173,28 @@ def _checked_address(options: UpOptions) -> tuple[str, int]:
         fix = "listen on 127.0.0.1 behind a TLS proxy, or allow it: --insecure, or insecure = true in config.toml"
         raise Invalid([Problem("--listen", "would let other machines in without TLS", listen, fix)])
     return host, port
+
+
+def _checked_external_address(options: UpOptions) -> tuple[str, int] | None:
+    listen = options.external_listen
+    if listen is None:
+        if options.external_open:
+            fix = "say where: --external-listen 127.0.0.1:8082, or listen = ... in [external] of config.toml"
+            raise Invalid([Problem("--external-open", "opens nothing without an address", None, fix)])
+        return None
+    host, port = parse_address(listen, "--external-listen")
+    if options.external_open and not is_loopback(host):
+        fix = "listen on 127.0.0.1, or leave out --external-open: then clients send the token"
+        raise Invalid([Problem("--external-listen", "would let other machines in without a token", listen, fix)])
+    if not is_loopback(host) and not options.insecure:
+        fix = "listen on 127.0.0.1 behind a TLS proxy, or allow it: --insecure, or insecure = true in config.toml"
+        raise Invalid([Problem("--external-listen", "would let other machines in without TLS", listen, fix)])
+    return host, port
+
+
+def _url(server: HttpServer) -> str:
+    host = f"[{server.host}]" if ":" in server.host else server.host
+    return f"http://{host}:{server.port}"
 
 
 def _open_store(options: UpOptions, home: Home) -> Store:

@@ -30,6 +30,7 @@ class Readiness(msgspec.Struct, omit_defaults=True):
 
     url: str = ""
     workers: str = ""
+    external: str = ""
     error: str = ""
     is_rejected: bool = False
 
@@ -84,7 +85,7 @@ async def _serve(home: Home, options: UpOptions, config: Config, tell: Callable[
     except TimeoutError:
         raise Unavailable(f"nothing was ready within {START_MAX_S:.0f} s") from None
     collect_seldom()  # once more, because what is there now stays for good
-    tell(Readiness(url=manager.url, workers=manager.workers_address))
+    tell(Readiness(url=manager.url, workers=manager.workers_address, external=manager.external_url))
     leave_running = await manager.wait()
     await manager.stop(leave_running)
 

@@ -21,6 +21,7 @@ class Started:
     was_running: bool = False
     error: str = ""
     is_rejected: bool = False
+    external: str = ""
 
 
 def start_in_background(options_json: bytes) -> Started:
@@ -50,10 +51,19 @@ def start_in_background(options_json: bytes) -> Started:
     if told.get("error") == "already running":
         return running(home)
     return Started(
-        told.get("url", ""), told.get("workers", ""), False, told.get("error", ""), told.get("is_rejected", False)
+        told.get("url", ""),
+        told.get("workers", ""),
+        error=told.get("error", ""),
+        is_rejected=told.get("is_rejected", False),
+        external=told.get("external", ""),
     )
 
 
 def running(home: Home) -> Started:
     description = home.read_description() or {}
-    return Started(description.get("url", ""), description.get("workers") or "", was_running=True)
+    return Started(
+        description.get("url", ""),
+        description.get("workers") or "",
+        was_running=True,
+        external=description.get("external") or "",
+    )

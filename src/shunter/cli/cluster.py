@@ -25,6 +25,11 @@ WorkersListen = Annotated[
     str | None, typer.Option(metavar="HOST:PORT", help="Where workers of other machines may join.")
 ]
 Insecure = Annotated[bool, typer.Option("--insecure", help="Let other machines reach it although there is no TLS.")]
+ExternalListen = Annotated[
+    str | None,
+    typer.Option(metavar="HOST:PORT", help="Where external schedulers find /external and /scheduler, and only them."),
+]
+ExternalOpen = Annotated[bool, typer.Option("--external-open", help="They need no token there; on loopback only.")]
 Policy = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="How to choose nodes: e-pvm, bin-pack, spread, round-robin, greedy, ..."),
@@ -56,6 +61,8 @@ def up(
     listen: Listen = None,
     workers_listen: WorkersListen = None,
     insecure: Insecure = False,
+    external_listen: ExternalListen = None,
+    external_open: ExternalOpen = False,
     simulate_nodes: Annotated[
         int, typer.Option(min=0, metavar="N", help="Simulate so many nodes; no task really runs.")
     ] = 0,
@@ -73,12 +80,14 @@ def up(
     shunter up --detach
     shunter up --cpu 2 --listen 127.0.0.1:7070
     shunter up --simulate-nodes 5000 --policy bin-pack
+    shunter up --external-listen 127.0.0.1:8082 --external-open
     """
     options = {
         "machine": _machine(cpu, memory, resource, device, label, datacenter),
         "simulate_nodes": simulate_nodes,
         "speed": speed,
         **_manager_options(listen, workers_listen, insecure, policy, store, name),
+        **_external_options(external_listen, external_open),
     }
     raise typer.Exit(_start(options, detach))
 
@@ -104,6 +113,8 @@ def manager(
     listen: Listen = None,
     workers_listen: WorkersListen = None,
     insecure: Insecure = False,
+    external_listen: ExternalListen = None,
+    external_open: ExternalOpen = False,
     policy: Policy = None,
     store: Store = "sqlite",
     name: ClusterName = None,
@@ -115,6 +126,7 @@ def manager(
     shunter manager --listen 127.0.0.1:7070 --workers-listen 127.0.0.1:7071
     """
     options = _manager_options(listen, workers_listen, insecure, policy, store, name)
+    options |= _external_options(external_listen, external_open)
     raise typer.Exit(_start({**options, "has_worker": False}, detach))
 
 
@@ -165,6 +177,10 @@ def _manager_options(
     }
 
 
+def _external_options(listen: str | None, is_open: bool) -> dict[str, Any]:
+    return {"external_listen": check_address(listen, "--external-listen"), "external_open": is_open}
+
+
 def _machine(
     cpu: str | None,
     memory: str | None,
@@ -205,7 +221,7 @@ def _tell_ready(readiness: Readiness) -> None:
     if readiness.error == ALREADY_RUNNING:
         _told(running(Home.find()))
     else:
-        _told(Started(readiness.url, readiness.workers, error=readiness.error))
+        _told(Started(readiness.url, readiness.workers, error=readiness.error, external=readiness.external))
 
 
 def _told(started: Started) -> int:
@@ -214,6 +230,8 @@ def _told(started: Started) -> int:
         tell(f"error: {started.error}")
         return WRONG_USE if started.is_rejected else JOB_FAILED
     print(f"the cluster {'is running already' if started.was_running else 'is ready'} at {started.url}", flush=True)
+    if started.external:
+        print(f"external schedulers find it at {started.external}", flush=True)
     if started.workers:
         print(f"workers join at {started.workers}", flush=True)
     return DONE

@@ -49,7 +49,7 @@ CLAIM_LABELS = (
 _NO_CONTROLS = r"^[^\u0000-\u001f\u007f]+$"
 
 
-def _nullable(field: Field) -> Field:
+def nullable(field: Field) -> Field:
     """Null says what leaving it out says, as on Kubernetes."""
 
     def read(value: Any, path: str, problems: Problems) -> Any:
@@ -122,10 +122,10 @@ def _metadata(about: str, name_size_max: int) -> Section:
         about,
         {
             "name": name,
-            "namespace": _nullable(NAME),
-            "labels": _nullable(LABELS),
-            "annotations": _nullable(mapping(LABEL_KEY, annotation, count_max=ANNOTATIONS_MAX)),
-            "resourceVersion": _nullable(_resource_version()),
+            "namespace": nullable(NAME),
+            "labels": nullable(LABELS),
+            "annotations": nullable(mapping(LABEL_KEY, annotation, count_max=ANNOTATIONS_MAX)),
+            "resourceVersion": nullable(_resource_version()),
             **own,
         },
     )
@@ -133,7 +133,7 @@ def _metadata(about: str, name_size_max: int) -> Section:
 
 REFERENCE = Section(
     "names one object; without a namespace, one of the same namespace as the manifest",
-    {"name": replace(NAME, required=True), "namespace": _nullable(NAME)},
+    {"name": replace(NAME, required=True), "namespace": nullable(NAME)},
 )
 
 # ---- specs ----
@@ -146,7 +146,7 @@ TESTBED_SPEC = Section(
             "the key of a label; nodes that have it are part of the testbed, its value, a whole number, is their order"
         ),
         "resourcesPerSlot": _slots_size(),
-        "sharing": _nullable(choice(EXCLUSIVE, DISJOINT, default=EXCLUSIVE)).about(
+        "sharing": nullable(choice(EXCLUSIVE, DISJOINT, default=EXCLUSIVE)).about(
             "who may use it at a time: one Scheduling (exclusive), or several that name disjoint slots (disjoint)"
         ),
     },
@@ -184,9 +184,9 @@ def _application(section: Section) -> Field:
 BATCH_JOB_SPEC = Section(
     "a reoccurring application: exactly one of sparkSpec, flinkSpec and commandSpec",
     {
-        **{name: _nullable(_application(SECTIONS[name])) for name in APPLICATIONS},
-        "externalScheduler": _nullable(EXTERNAL),
-        "driver": _nullable(replace(_application(SECTIONS["driver"]), default={})),
+        **{name: nullable(_application(SECTIONS[name])) for name in APPLICATIONS},
+        "externalScheduler": nullable(EXTERNAL),
+        "driver": nullable(replace(_application(SECTIONS["driver"]), default={})),
         **{word: anything().about("the claim, written by a Scheduling; leave it out") for word in OWN_SPEC},
     },
 )
@@ -217,13 +217,13 @@ STRATEGIES = ("queueBased", "slotBased")
 SCHEDULING_SPEC = Section(
     "BatchJobs and the Testbed that they go into: exactly one of queueBased and slotBased",
     {
-        "queueBased": _nullable(
+        "queueBased": nullable(
             replace(sections(REFERENCE.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), default=None)
         ).about("jobs in their order; a job that is named several times has as many executors"),
-        "slotBased": _nullable(SLOT_BASED.as_field()),
-        "testbed": _nullable(REFERENCE.as_field()),
-        "slots": _nullable(REFERENCE.as_field()).about("the old name of testbed"),
-        "confirmationTimeout": _nullable(duration(CONFIRMATION_MAX_S, default=CONFIRMATION_TIMEOUT_S)).about(
+        "slotBased": nullable(SLOT_BASED.as_field()),
+        "testbed": nullable(REFERENCE.as_field()),
+        "slots": nullable(REFERENCE.as_field()).about("the old name of testbed"),
+        "confirmationTimeout": nullable(duration(CONFIRMATION_MAX_S, default=CONFIRMATION_TIMEOUT_S)).about(
             "how long executors may take to start before the Scheduling fails"
         ),
     },

@@ -152,7 +152,7 @@ def batch_job_spec(spec: BatchJobSpec, claim: Claim | None = None) -> Document:
 def batch_job_status(status: BatchJobStatus) -> Document:
     document: Document = {
         "state": status.state.word,
-        "scheduledEvents": [_event(event) for event in status.events],
+        "scheduledEvents": [event_document(event) for event in status.events],
         "problems": list(status.problems),
         "observedGeneration": status.observed_generation,
         "runs": status.runs,
@@ -169,7 +169,8 @@ def batch_job_status(status: BatchJobStatus) -> Document:
     return document | ({"application": status.application} if status.application else {})
 
 
-def _event(event: ScheduledEvent) -> Document:
+def event_document(event: ScheduledEvent) -> Document:
+    """One run."""
     return {
         "start": _instant(event.start_ms),
         "stop": _instant(event.stop_ms),

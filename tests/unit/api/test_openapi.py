@@ -40,6 +40,7 @@ APPLIES = tuple(f"{verb}{kind}" for verb in ("create", "replace", "patch") for k
 SUBMITS = (
     *("submitJob", "submitJobs", "planJobs", "updateJob", "drainNode", "patchCluster"),
     *("applyDocuments", "writeExternal", *APPLIES),
+    *("writeExternalJob", "writeExternalJobByName", "postExternalScheduling"),
 )
 LOW = {"maxItems": 5, "maxProperties": 5, "maxLength": 63}
 

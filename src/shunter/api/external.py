@@ -1,0 +1,132 @@
+"""Handlers of /external: what external schedulers ask, in the words of the External-Scheduler-Interface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shunter.api.exchange import Exchange
+from shunter.api.jobs import MANIFEST_SIZE_MAX
+from shunter.api.routing import Context
+from shunter.model.batch_jobs import BatchJob
+from shunter.model.errors import NotFound
+from shunter.model.external_fields import read_job, read_scheduling
+from shunter.model.external_views import (
+    ExternalBatchJob,
+    ExternalScheduling,
+    ExternalTestbed,
+    external_batch_job,
+    external_scheduling,
+    external_testbed,
+)
+from shunter.model.name_fields import NAME
+from shunter.model.object_meta import ObjectName
+from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Object
+from shunter.model.problems import Problems
+from shunter.model.schedulings import Scheduling
+from shunter.model.testbeds import Testbed
+from shunter.ports.objects import ObjectQuery
+
+BODY_SIZE_MAX = MANIFEST_SIZE_MAX * 4
+
+_document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+
+
+# ---- testbeds ----
+
+
+async def list_testbeds(context: Context, exchange: Exchange) -> list[ExternalTestbed]:
+    return [external_testbed(each) for each in await _all(context, exchange, TESTBED) if isinstance(each, Testbed)]
+
+
+async def get_testbed(context: Context, exchange: Exchange) -> ExternalTestbed:
+    found = await _one(context, exchange, TESTBED)
+    assert isinstance(found, Testbed)
+    return external_testbed(found)
+
+
+# ---- jobs ----
+
+
+async def list_jobs(context: Context, exchange: Exchange) -> dict[str, ExternalBatchJob]:
+    jobs = await _all(context, exchange, BATCH_JOB)
+    return {each.meta.name: external_batch_job(each) for each in jobs if isinstance(each, BatchJob)}
+
+
+async def get_job(context: Context, exchange: Exchange) -> ExternalBatchJob:
+    return external_batch_job(await _job(context, exchange, _object_name(exchange)))
+
+
+async def write_job(context: Context, exchange: Exchange) -> ExternalBatchJob:
+    """By the name in the path, or in the body. Two schedulers that write keys of their own do not meet: each key is
+    written by itself."""
+    in_path = _object_name(exchange).name if "object" in exchange.names else None
+    body = await exchange.read_json(_document_decoder, BODY_SIZE_MAX)
+    word, external = read_job(body, in_path)
+    name = ObjectName(exchange.query["namespace"], word)
+    if external is None:
+        return external_batch_job(await _job(context, exchange, name))
+    return external_batch_job(await context.gateway.objects.write_external(exchange.caller, name, external))
+
+
+async def _job(context: Context, exchange: Exchange, name: ObjectName) -> BatchJob:
+    found = await context.gateway.objects.object(exchange.caller, BATCH_JOB, name)
+    assert isinstance(found, BatchJob)
+    return found
+
+
+# ---- schedulings ----
+
+
+async def list_schedulings(context: Context, exchange: Exchange) -> list[ExternalScheduling]:
+    found = await _all(context, exchange, SCHEDULING)
+    return [external_scheduling(each) for each in found if isinstance(each, Scheduling)]
+
+
+async def get_scheduling(context: Context, exchange: Exchange) -> ExternalScheduling:
+    return _scheduling(await _one(context, exchange, SCHEDULING))
+
+
+async def post_scheduling(context: Context, exchange: Exchange) -> ExternalScheduling:
+    """Makes it, or puts it in the place of the one of that name."""
+    namespace = exchange.query["namespace"]
+    document = read_scheduling(await exchange.read_json(_document_decoder, BODY_SIZE_MAX), namespace)
+    [applied] = await context.gateway.objects.apply(exchange.caller, [document], namespace=namespace)
+    return _scheduling(applied.object)
+
+
+async def delete_scheduling(context: Context, exchange: Exchange) -> ExternalScheduling | None:
+    """Answers with what it was. Where there is none, the reference implementation says 304; so does this, if asked."""
+    name = _object_name(exchange)
+    try:
+        return _scheduling(await context.gateway.objects.delete(exchange.caller, SCHEDULING, name))
+    except NotFound:
+        if not context.absent_is_304:
+            raise
+        await exchange.answer(304)
+        return None
+
+
+def _scheduling(found: Object) -> ExternalScheduling:
+    assert isinstance(found, Scheduling)
+    return external_scheduling(found)
+
+
+# ---- names ----
+
+
+async def _all(context: Context, exchange: Exchange, kind: str) -> tuple[Object, ...]:
+    query = ObjectQuery(kind, exchange.query["namespace"])
+    return (await context.gateway.objects.objects(exchange.caller, query)).items
+
+
+async def _one(context: Context, exchange: Exchange, kind: str) -> Object:
+    return await context.gateway.objects.object(exchange.caller, kind, _object_name(exchange))
+
+
+def _object_name(exchange: Exchange) -> ObjectName:
+    problems = Problems()
+    NAME.read(exchange.names["object"], "path.object", problems)
+    problems.raise_any()
+    return ObjectName(exchange.query["namespace"], exchange.names["object"])

@@ -1,0 +1,60 @@
+"""The routes of the External-Scheduler-Interface: a part of the table in `api.routes`, and all that the door of its own
+serves. A `/` at the end of these paths says nothing: clients of the reference implementation write one."""
+
+from __future__ import annotations
+
+from shunter.api import external
+from shunter.api import parameters as p
+from shunter.api.routing import Answer, RequestBody, Route
+from shunter.model import external_views as v
+from shunter.model.jobs import NAMESPACE_DEFAULT
+
+BASE = "/external"
+IN_NAMESPACE = p.Query((p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False),))
+JOB = RequestBody(component="ExternalJobBody")
+JOB_WRITTEN = (Answer(200, v.ExternalBatchJob, about="it is committed"),)
+
+EXTERNAL_ROUTES = (
+    Route(
+        "GET", f"{BASE}/testbeds", "listExternalTestbeds", "Testbeds and their slots", external.list_testbeds,
+        answers=(Answer(200, list[v.ExternalTestbed]),), query=IN_NAMESPACE, errors=(400,),
+    ),
+    Route(
+        "GET", f"{BASE}/testbeds/{{object}}", "getExternalTestbed", "One Testbed and its slots", external.get_testbed,
+        answers=(Answer(200, v.ExternalTestbed),), query=IN_NAMESPACE, errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs", "listExternalJobs", "BatchJobs by their names", external.list_jobs,
+        answers=(Answer(200, dict[str, v.ExternalBatchJob]),), query=IN_NAMESPACE, errors=(400,),
+    ),
+    Route(
+        "PUT", f"{BASE}/jobs", "writeExternalJob", "Replace some keys of a BatchJob's externalScheduler",
+        external.write_job, answers=JOB_WRITTEN, query=IN_NAMESPACE, body=JOB, errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{object}}", "getExternalJob", "One BatchJob", external.get_job,
+        answers=(Answer(200, v.ExternalBatchJob),), query=IN_NAMESPACE, errors=(400, 404),
+    ),
+    Route(
+        "PUT", f"{BASE}/jobs/{{object}}", "writeExternalJobByName", "Replace some keys of its externalScheduler",
+        external.write_job, answers=JOB_WRITTEN, query=IN_NAMESPACE, body=JOB, errors=(400, 404, 409, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/schedulings", "listExternalSchedulings", "Schedulings", external.list_schedulings,
+        answers=(Answer(200, list[v.ExternalScheduling]),), query=IN_NAMESPACE, errors=(400,),
+    ),
+    Route(
+        "POST", f"{BASE}/schedulings", "postExternalScheduling", "Make or replace a Scheduling",
+        external.post_scheduling, answers=(Answer(200, v.ExternalScheduling, about="it is committed"),),
+        query=IN_NAMESPACE, body=RequestBody(component="ExternalSchedulingBody"), errors=(400, 409, 413),
+    ),
+    Route(
+        "GET", f"{BASE}/schedulings/{{object}}", "getExternalScheduling", "One Scheduling", external.get_scheduling,
+        answers=(Answer(200, v.ExternalScheduling),), query=IN_NAMESPACE, errors=(400, 404),
+    ),
+    Route(
+        "DELETE", f"{BASE}/schedulings/{{object}}", "deleteExternalScheduling",
+        "Delete a Scheduling; its jobs end and its slots are released", external.delete_scheduling,
+        answers=(Answer(200, v.ExternalScheduling, about="as it was"),), query=IN_NAMESPACE, errors=(400, 404, 409),
+    ),
+)  # fmt: skip

@@ -1,0 +1,92 @@
+"""External schedulers on a real cluster, with an HTTP client and nothing else."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.e2e.cluster import Cluster, eventually
+from tests.e2e.rest import Rest
+from tests.e2e.test_objects import apply, command, testbed
+
+Ask = Callable[..., tuple[int, Any]]
+
+
+@pytest.fixture
+def bench(home: Cluster) -> Cluster:
+    """A cluster with an open door for external schedulers, a testbed of two slots and two jobs."""
+    started = home.up("--cpu", "2", "--external-listen", "127.0.0.1:0", "--external-open")
+    assert f"external schedulers find it at {home.description['external']}" in started.out
+    home.shunter("node", "label", home.items("nodes")[0]["name"], "bench=0")
+    apply(home, testbed(), command("crawler"), command("sorter"))
+    return home
+
+
+def door(cluster: Cluster) -> Ask:
+    """Requests as a client sends them that knows no token."""
+    address = str(urlsplit(cluster.description["external"]).netloc)
+
+    def ask(method: str, path: str, body: object = None) -> tuple[int, Any]:
+        connection = http.client.HTTPConnection(address, timeout=30)
+        try:
+            connection.request(method, path, json.dumps(body), {"content-type": "application/json"})
+            response = connection.getresponse()
+            return response.status, json.loads(response.read() or b"null")
+        finally:
+            connection.close()
+
+    return ask
+
+
+def test_a_scheduler_looks_schedules_and_remembers_with_http_alone(bench: Cluster) -> None:
+    """S0-19, S0-25, S1-19: the situation of the cluster, a new scheduling, and those that were."""
+    ask = door(bench)
+
+    def state(path: str) -> Any:
+        return ask("GET", path)[1]["state"]
+
+    eventually(lambda: state("/external/testbeds/bench") == "SUCCESS", "the testbed is ready")
+    _, [seen] = ask("GET", "/external/testbeds")
+    [slots] = seen["slotsByNode"].values()
+    assert (seen["numberOfNodes"], [slot["state"] for slot in slots]) == (1, ["FREE", "FREE"])
+    assert sorted(ask("GET", "/external/jobs")[1]) == ["crawler", "sorter"]
+    status, made = ask(
+        "POST", "/external/schedulings", {"name": "s", "testBed": "bench", "queue": ["crawler", "sorter"]}
+    )
+    assert (status, made["queue"]) == (200, ["crawler", "sorter"])
+    eventually(lambda: state("/external/schedulings/s") == "CompletedState", "both jobs have run")
+    status, old = ask("DELETE", "/external/schedulings/s")
+    assert (status, {each["state"] for each in old["jobStatus"]}) == (200, {"Completed"})
+    eventually(lambda: ask("GET", "/external/schedulings/s")[0] == 404, "it is gone")
+    eventually(lambda: state("/external/jobs/crawler") == "ReadyState", "its job may run again")
+    [run] = ask("GET", "/external/jobs/crawler")[1]["scheduledEvents"]
+    status, job = ask(
+        "PUT", "/external/jobs/", {"name": "crawler", "externalScheduler": {"me": [{"ran": run["start"]}]}}
+    )
+    assert (status, job["externalScheduler"]) == (200, {"me": [{"ran": run["start"]}]})
+    past = Rest(bench).ask("GET", "/schedulings/past?name=s").json["items"]
+    ran = past[0]["runs"][0]
+    assert (ran["name"], ran["successful"], ran["start"]) == ("crawler", True, run["start"])
+
+
+def test_an_open_door_leads_to_the_interface_and_nowhere_else(bench: Cluster) -> None:
+    """S1-04, S1-20."""
+    ask = door(bench)
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        assert ask(method, "/external/testbeds/bench", {})[0] == 405
+    both = {"name": "s", "testBed": "bench", "queue": ["a"], "slots": {"jobs": [{"name": "a", "slots": [0]}]}}
+    status, problem = ask("POST", "/external/schedulings", both)
+    assert (status, problem["detail"].partition(";")[0]) == (400, "body: has both queue and slots")
+    assert ask("GET", "/api/v1/jobs")[0] == 404
+    assert Rest(bench).ask("GET", "/external/jobs", token=False).status == 401
+    assert Rest(bench).ask("GET", "/external/jobs").status == 200
+
+
+def test_an_open_door_is_refused_to_other_machines(home: Cluster) -> None:
+    refused = home.shunter("up", "--detach", "--external-listen", "0.0.0.0:8082", "--external-open", code=2)
+    assert "listen on 127.0.0.1" in refused.err
