@@ -14,7 +14,7 @@ import pytest
 
 from shunter.adapters.system.clock import SystemClock
 from shunter.model.jobs import HealthCheck, Port
-from shunter.model.messages import Hello, ReadStats, Recall, Shutdown, Stop, StopRange
+from shunter.model.messages import Hello, LogData, ReadLog, ReadStats, Recall, Shutdown, Stop, StopRange
 from shunter.plugins import RUNTIMES, Plugin
 from shunter.worker.runtimes import registry
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted, Outcome, RuntimeGone, Usage
@@ -72,6 +72,7 @@ class Boxes:
         self.orphans: list[Attempt] = []
         self.is_gone = False
         self.launching = 0
+        self.opening: list[Launch] = []
         self.changed: Callable[[Mapping[str, str]], None] | None = None
 
     def factory(self, _settings: WorkerSettings) -> Boxes:
@@ -82,6 +83,7 @@ class Boxes:
 
     async def launch(self, launch: Launch) -> Box:
         self.launching += 1
+        self.opening.append(launch)
         try:
             await self.gate.wait()
         finally:
@@ -162,6 +164,25 @@ async def test_an_attempt_is_started_reported_and_removed(tmp_path: Path, monkey
         assert (log.data, log.eof) == (b"hello world", True)
         await until(lambda: box.is_removed and not payload.exists())
         assert not list((stage.home / "attempts").iterdir())
+
+
+async def test_what_a_runtime_writes_while_it_starts_an_attempt_can_be_read_by_the_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has told of its segment yet: that comes with its start."""
+    async with boxed(tmp_path, monkeypatch) as (stage, boxes):
+        boxes.gate.clear()
+        order(stage, first=4)
+        await until(lambda: boxes.opening)
+        boxes.opening[0].log.write(OUT, b"fetching ")
+        stage.worker.received(ReadLog(7, 0, 0, "stdout", 0, 2**20, 1, 0, 4, 1))
+        stage.worker.received(ReadLog(8, 0, 0, "stdout", 0, 2**20, 1, 0, 5, 1))
+        known, unknown = [message for message in stage.messages if isinstance(message, LogData)]
+        assert (known.request, known.data, known.eof) == (7, b"fetching ", False)
+        assert (unknown.request, unknown.data, unknown.error) == (8, b"", "")
+        boxes.gate.set()
+        [started] = await stage.until(lambda: stage.started)
+        assert (await stage.read(started)).data == b"fetching hello "
 
 
 async def test_a_reservation_s_width_is_kept_and_repeated_orders_run_once(

@@ -60,14 +60,17 @@ class Following:
         self, reference: JobReference, task: TaskReference, query: LogQuery
     ) -> AsyncGenerator[LogPiece, None]:
         """Pieces as they are written, later attempts included unless one is named."""
-        offset, log, has_begun = query.offset, 0, False
+        offset, has_begun = query.offset, False
+        last: TaskPlace | None = None
         while True:
             run = await self._runs.find(reference)
             place = await self._runs.place_of(run, task, query.attempt)
-            if place.log != log:
-                offset, log = (query.offset, place.log) if log == 0 else (0, place.log)
+            if place.log or place.opening is not None:
+                if last is not None and not place.goes_on(last):
+                    offset = 0
+                last = place
             try:
-                piece = await self.piece(place.node, place.log, query.stream, offset, query.size_max)
+                piece = await self.piece(place, query.stream, offset, query.size_max)
             except Unavailable:
                 if place.is_over or not has_begun:
                     raise
@@ -81,10 +84,12 @@ class Following:
             if not piece.data:
                 await asyncio.sleep(LOG_INTERVAL_S)
 
-    async def piece(self, node: int, log: int, stream: str, offset: int, size_max: int) -> LogPiece:
-        if not log:
+    async def piece(self, place: TaskPlace, stream: str, offset: int, size_max: int) -> LogPiece:
+        log = place.log
+        if not log and place.opening is None:
             return LogPiece(b"", offset, False)
-        data = await self._workers.read_log(node, log >> 32, log & 0xFFFFFFFF, stream, offset, size_max)
+        where = (place.node, log >> 32, log & 0xFFFFFFFF, stream, offset, size_max)
+        data = await self._workers.read_log(*where, place.opening)
         return LogPiece(data.data, max(data.next, offset + len(data.data)), data.eof, data.truncated)
 
     async def events(self, subscription: Subscription, query: EventQuery) -> AsyncGenerator[EventView, None]:
@@ -129,13 +134,14 @@ class Following:
     async def _logs(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
         """Both streams of a job's only task, while it runs and once more after its end."""
         offsets = dict.fromkeys(STREAMS, 0)
-        log = 0
+        last: TaskPlace | None = None
         while True:
             is_over = watch.summary is not None or watch.is_over
             run = await self._runs.find(JobReference(job.namespace, id=job.id))
             place = await self._runs.place_of(run, ONLY, None)
-            if place.log != log:
-                log, offsets = place.log, dict.fromkeys(STREAMS, 0)
+            if not place.goes_on(last):
+                offsets = dict.fromkeys(STREAMS, 0)
+            last = place
             got = False
             for stream in STREAMS:
                 piece = await self._piece_or_nothing(place, stream, offsets[stream])
@@ -161,7 +167,7 @@ class Following:
     async def _piece_or_nothing(self, place: TaskPlace, stream: str, offset: int) -> LogPiece:
         """Whoever follows a job wants its end most: a node that is away does not keep it from them."""
         try:
-            return await self.piece(place.node, place.log, stream, offset, LOG_SIZE_MAX)
+            return await self.piece(place, stream, offset, LOG_SIZE_MAX)
         except Unavailable:
             return LogPiece(b"", offset, False)
 

@@ -220,7 +220,7 @@ class LocalGateway:
 
     async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogPiece:
         place = await self._runs.place_of(await self._runs.find(job), task, query.attempt)
-        return await self._following.piece(place.node, place.log, query.stream, query.offset, query.size_max)
+        return await self._following.piece(place, query.stream, query.offset, query.size_max)
 
     async def follow_log(
         self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery

@@ -28,8 +28,10 @@ from shunter.model.job_groups import GROUP_DEFAULT
 from shunter.model.jobs import GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.views import JobPage, JobView, TaskPage, TaskView
+from shunter.planning.kinds import RUNTIME_ANYWHERE
 from shunter.ports.gateway import JobQuery, JobReference, TaskQuery, TaskReference
 from shunter.ports.store import FinishedJob, FinishedQuery, Store
+from shunter.ports.workers import AttemptName
 
 _summary_decoder = msgspec.msgpack.Decoder(Summary)
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
@@ -59,11 +61,21 @@ class FinishedRun:
 
 @dataclass(frozen=True, slots=True)
 class TaskPlace:
-    """Where one attempt of a task is, for reading its log. A log of 0 means that nothing was written yet."""
+    """Where one attempt of a task is, for reading its log. A log of 0 means that nobody has told of one yet; what is
+    `opening` may have one all the same, which its worker knows by the attempt."""
 
     node: int
     log: int
     is_over: bool
+    attempt: int = 0
+    opening: AttemptName | None = None
+
+    def goes_on(self, before: TaskPlace | None) -> bool:
+        """Whether it is the same log as before, so that one reads on where one was."""
+        if before is None:
+            return False
+        is_opened = before.opening is not None and before.attempt == self.attempt
+        return is_opened or (before.log, before.opening) == (self.log, self.opening)
 
 
 class Runs:
@@ -251,11 +263,11 @@ class Runs:
             replaced = self._find_replaced(run, reference, reference.piece)
             if attempt not in (None, replaced.attempt):
                 raise NotFound(f"of task {reference.index}~{replaced.piece}, only attempt {replaced.attempt} is known")
-            return TaskPlace(replaced.node, replaced.log, True)
+            return TaskPlace(replaced.node, replaced.log, True, replaced.attempt)
         task = await self.task(run, reference)
         for past in self.history(run, reference):
             if past[1] == attempt:
-                return TaskPlace(past[2], past[6], True)
+                return TaskPlace(past[2], past[6], True, past[1])
         if attempt is not None and attempt != task.attempt:
             raise NotFound(f"task {task.name} has no attempt {attempt}: its latest is {task.attempt}")
         piece, index = self.locate(run, reference)
@@ -263,8 +275,11 @@ class Runs:
         if block is None:
             raise NotFound(f"task {task.name} has left history")
         row = index - block.first
-        is_over = task.state in _ENDED_JOBS
-        return TaskPlace(int(block.columns["node"][row]), int(block.columns["log"][row]), is_over)
+        node, log = int(block.columns["node"][row]), int(block.columns["log"][row])
+        opening = None
+        if task.state == "assigned" and _tells_while_it_starts(run, piece):
+            opening, log = (run.id, piece.number, index, task.attempt), 0  # what is known is that of the one before
+        return TaskPlace(node, log, task.state in _ENDED_JOBS, task.attempt, opening)
 
     def history(self, run: Job | FinishedRun, reference: TaskReference) -> list[PastAttempt]:
         if reference.piece is not None:
@@ -372,6 +387,12 @@ def _pieces(run: Job | FinishedRun) -> list[Piece]:
     if not run.view.run:
         return []  # a template
     return run.summary.pieces or [Piece(0, GROUP_DEFAULT, run.view.count)]
+
+
+def _tells_while_it_starts(run: Job | FinishedRun, piece: Piece) -> bool:
+    """A process starts at once; what a container waits for, its image, stands in its log."""
+    group = run.group(piece.number) if isinstance(run, Job) else None
+    return group is not None and group.spec.task.runtime != RUNTIME_ANYWHERE
 
 
 def _is_only(run: Job | FinishedRun) -> bool:

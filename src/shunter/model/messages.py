@@ -96,7 +96,8 @@ class SetHeartbeat(msgspec.Struct, tag=True):
 
 
 class ReadLog(msgspec.Struct, tag=True):
-    """Send LogData for up to `size_max` bytes of a task's output, from `offset` within the task's own slice."""
+    """Send LogData for up to `size_max` bytes of a task's output, from `offset` within the task's own slice. With a
+    segment of 0 it is that of an attempt that has not been reported to have started, if it writes one already."""
 
     request: int
     segment: int
@@ -104,6 +105,10 @@ class ReadLog(msgspec.Struct, tag=True):
     stream: str  # stdout | stderr
     offset: int
     size_max: int
+    job: int = 0
+    group: int = 0
+    index: int = 0
+    attempt: int = 0
 
 
 class ReadStats(msgspec.Struct, tag=True):

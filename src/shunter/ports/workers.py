@@ -7,6 +7,8 @@ from typing import Protocol
 
 from shunter.model.messages import LogData, ManagerMessage, StatsData, WorkerMessage
 
+AttemptName = tuple[int, int, int, int]  # job, group, index, attempt
+
 
 class Workers(Protocol):
     """The engine's way out: called only after the commit that holds what is sent."""
@@ -25,8 +27,18 @@ class Workers(Protocol):
         """The engine has loaded its state anew: make every worker come again with its inventory."""
         ...
 
-    async def read_log(self, node: int, segment: int, record: int, stream: str, offset: int, size_max: int) -> LogData:
-        """Raises Unavailable where the node is not connected or does not answer in time."""
+    async def read_log(
+        self,
+        node: int,
+        segment: int,
+        record: int,
+        stream: str,
+        offset: int,
+        size_max: int,
+        opening: AttemptName | None = None,
+    ) -> LogData:
+        """With a segment of 0, of an attempt that is `opening`: it has been ordered, and has not been reported to have
+        started. Raises Unavailable where the node is not connected or does not answer in time."""
         ...
 
     async def read_stats(self, node: int) -> StatsData: ...

@@ -27,6 +27,7 @@ from shunter.model.messages import (
     Welcome,
 )
 from shunter.ports.clock import Clock
+from shunter.ports.workers import AttemptName
 from shunter.simulation.fleet import Fleet
 from shunter.simulation.node import SimulatedNode
 
@@ -96,7 +97,16 @@ class SimulatedWorkers:
             self._by_id.clear()  # until the engine has the inventories, nothing is sent and nothing reported
             self._spawn(self._join_again(self._engine))
 
-    async def read_log(self, node: int, segment: int, record: int, stream: str, offset: int, size_max: int) -> LogData:
+    async def read_log(
+        self,
+        node: int,
+        segment: int,
+        record: int,
+        stream: str,
+        offset: int,
+        size_max: int,
+        opening: AttemptName | None = None,  # noqa: ARG002
+    ) -> LogData:
         simulated = self._find(node)
         line = f"simulated task {record} of job {segment} on {simulated.hello.name}\n" if stream == "stdout" else ""
         is_running = any(

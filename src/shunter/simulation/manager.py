@@ -18,6 +18,7 @@ from shunter.model.messages import LogData, ManagerMessage, Shutdown, StatsData
 from shunter.planning.planner import build_policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Commit, Purged, Store
+from shunter.ports.workers import AttemptName
 from shunter.simulation.disk import Disk, FaultyStore
 from shunter.simulation.process import Gate, GatedClock
 from shunter.simulation.trace import Trace
@@ -170,8 +171,17 @@ class _Overheard:
     def reset(self, reason: str) -> None:
         self._manager.watcher.reset(reason)
 
-    async def read_log(self, node: int, segment: int, record: int, stream: str, offset: int, size_max: int) -> LogData:
-        return await self._manager.watcher.read_log(node, segment, record, stream, offset, size_max)
+    async def read_log(
+        self,
+        node: int,
+        segment: int,
+        record: int,
+        stream: str,
+        offset: int,
+        size_max: int,
+        opening: AttemptName | None = None,
+    ) -> LogData:
+        return await self._manager.watcher.read_log(node, segment, record, stream, offset, size_max, opening)
 
     async def read_stats(self, node: int) -> StatsData:
         return await self._manager.watcher.read_stats(node)

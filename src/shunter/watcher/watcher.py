@@ -35,7 +35,7 @@ from shunter.model.messages import (
 )
 from shunter.model.refusals import Code, refuse
 from shunter.ports.clock import Clock
-from shunter.ports.workers import WorkerLink
+from shunter.ports.workers import AttemptName, WorkerLink
 from shunter.watcher.admission import problem_with
 from shunter.watcher.engine import WatchedEngine
 from shunter.watcher.events import NodeEvents
@@ -135,9 +135,18 @@ class Watcher:
         else:
             session.link.send(message)
 
-    async def read_log(self, node: int, segment: int, record: int, stream: str, offset: int, size_max: int) -> LogData:
+    async def read_log(
+        self,
+        node: int,
+        segment: int,
+        record: int,
+        stream: str,
+        offset: int,
+        size_max: int,
+        opening: AttemptName | None = None,
+    ) -> LogData:
         def question(request: int) -> ReadLog:
-            return ReadLog(request, segment, record, stream, offset, size_max)
+            return ReadLog(request, segment, record, stream, offset, size_max, *(opening or ()))
 
         return await self._requests.ask(self._session_or_raise(node), question, LogData)
 

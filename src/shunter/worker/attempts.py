@@ -135,6 +135,11 @@ class Attempts:
         """For the inventory: all that has not ended."""
         return [single.held() for single in self._live.values()]
 
+    def segment_of(self, attempt: Attempt) -> int:
+        """The log segment of an attempt that has not ended; 0 where it has none yet."""
+        single = self._live.get(attempt)
+        return 0 if single is None else single.segment
+
     def segments(self) -> set[int]:
         """Log segments in use."""
         return {single.segment for single in self._live.values()}

@@ -46,6 +46,7 @@ from shunter.worker.machine import introduce
 from shunter.worker.outbox import Outbox
 from shunter.worker.protocol import KeeperReport
 from shunter.worker.records import Records
+from shunter.worker.runtimes.port import Attempt
 from shunter.worker.runtimes.registry import PROCESS, Runtimes
 from shunter.worker.settings import WorkerSettings
 from shunter.worker.single import Workshop
@@ -164,7 +165,13 @@ class Worker:
         self._set_heartbeat(message.heartbeat_s, first_in_s=random.uniform(0.0, message.heartbeat_s))
 
     def _on_read_log(self, message: ReadLog) -> None:
-        self._send(read_log(self._settings.home / "logs", message))
+        if not message.segment:
+            attempt = Attempt(message.job, message.group, message.index, message.attempt)
+            message.segment = self._attempts.segment_of(attempt)
+        if message.segment:
+            self._send(read_log(self._settings.home / "logs", message))
+        else:  # it writes nothing yet
+            self._send(LogData(message.request, b"", False, next=message.offset))
 
     def _on_read_stats(self, message: ReadStats) -> None:
         tasks = []

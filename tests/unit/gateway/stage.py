@@ -28,6 +28,7 @@ class WritingWorkers(RecordedWorkers):
     def __init__(self) -> None:
         super().__init__()
         self.written: dict[tuple[int, int, str], bytes] = {}
+        self.opened: dict[tuple[int, int, int, int], int] = {}  # attempts that have a segment and have not started
         self.cut: tuple[int, int] | None = None  # what the log limit took out of every log
         self.is_reachable = True
         self.running: list[TaskStats] = []
@@ -37,7 +38,10 @@ class WritingWorkers(RecordedWorkers):
         self.written[key] = self.written.get(key, b"") + data
 
     async def read_log(self, *place: Any) -> LogData:
-        node, segment, record, stream, offset, size_max = place
+        node, segment, record, stream, offset, size_max, *attempt = place
+        if not segment:  # not told yet where it writes: asked for by its attempt
+            [name] = attempt
+            segment = self.opened.get(name, 0)
         if not self.is_reachable:
             raise Unavailable(f"node {node} is not connected")
         body = self.written.get((segment, record, stream), b"")

@@ -194,6 +194,37 @@ def test_a_followed_log_waits_for_its_task_and_ends_with_it() -> None:
     play(scene)
 
 
+def test_what_is_written_before_a_container_starts_is_read_at_once_and_told_once() -> None:
+    """How far its image is: the place of its log is reported only when it has started."""
+
+    async def scene(stage: GatewayStage) -> None:
+        node = await stage.join()
+        await stage.engine.attribute_node("n1", {"runtime.docker": "1"})
+        await stage.run("job", image="busybox")
+        [(_, order)] = stage.orders()
+        stage.writing.opened[order.job, order.group, 0, order.attempt] = 7
+        stage.writing.write(7, b"pulling\n")
+        read = stage.gateway.read_log
+        assert (await read(ANNA, reference("job"), TaskReference(0), LogQuery())).data == b"pulling\n"
+        lines: list[FollowLine] = []
+        following = asyncio.create_task(read_all(await stage.gateway.follow(ANNA, reference("job"), "logs"), lines))
+        pieces: list[LogPiece] = []
+        reading = asyncio.create_task(
+            read_all(await stage.gateway.follow_log(ANNA, reference("job"), TaskReference(0), LogQuery()), pieces)
+        )
+        await stage.settle(1.0)
+        assert b"".join(piece.data for piece in pieces) == b"pulling\n"
+        await stage.start_task(node, order, 7)
+        stage.writing.write(7, b"hello")
+        await stage.end_task(node, order, 7)
+        await reading
+        await following
+        assert b"".join(piece.data for piece in pieces) == b"pulling\nhello"
+        assert b"".join(line.log.data for line in lines if line.log is not None) == b"pulling\nhello"
+
+    play(scene)
+
+
 def test_the_log_of_a_node_that_is_gone_is_unavailable() -> None:
     async def scene(stage: GatewayStage) -> None:
         node = await stage.join()

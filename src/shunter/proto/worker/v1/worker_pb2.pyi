@@ -287,20 +287,28 @@ class SetHeartbeat(_message.Message):
     def __init__(self, heartbeat_s: _Optional[float] = ...) -> None: ...
 
 class ReadLog(_message.Message):
-    __slots__ = ("request", "segment", "record", "stream", "offset", "size_max")
+    __slots__ = ("request", "segment", "record", "stream", "offset", "size_max", "job", "group", "index", "attempt")
     REQUEST_FIELD_NUMBER: _ClassVar[int]
     SEGMENT_FIELD_NUMBER: _ClassVar[int]
     RECORD_FIELD_NUMBER: _ClassVar[int]
     STREAM_FIELD_NUMBER: _ClassVar[int]
     OFFSET_FIELD_NUMBER: _ClassVar[int]
     SIZE_MAX_FIELD_NUMBER: _ClassVar[int]
+    JOB_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     request: int
     segment: int
     record: int
     stream: str
     offset: int
     size_max: int
-    def __init__(self, request: _Optional[int] = ..., segment: _Optional[int] = ..., record: _Optional[int] = ..., stream: _Optional[str] = ..., offset: _Optional[int] = ..., size_max: _Optional[int] = ...) -> None: ...
+    job: int
+    group: int
+    index: int
+    attempt: int
+    def __init__(self, request: _Optional[int] = ..., segment: _Optional[int] = ..., record: _Optional[int] = ..., stream: _Optional[str] = ..., offset: _Optional[int] = ..., size_max: _Optional[int] = ..., job: _Optional[int] = ..., group: _Optional[int] = ..., index: _Optional[int] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class ReadStats(_message.Message):
     __slots__ = ("request",)
