@@ -5,7 +5,7 @@ BIN := .venv/bin
 TESTS := tests
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks up down test check lint format types sim sim-ci crash bench bench-small docs proto lock clean
+.PHONY: help setup setup-bench setup-docker setup-frameworks test-frameworks up down test check lint format types sim sim-ci sim-objects crash bench bench-small docs proto lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -61,6 +61,10 @@ sim: setup ## thousands of simulated clusters with faults
 
 sim-ci: setup ## the same, bounded
 	$(BIN)/python -m shunter.simulation --seeds 0-500 --jobs 2
+	$(BIN)/python -m shunter.simulation --seeds 1000000-1000200 --jobs 2
+
+sim-objects: setup ## ten thousand simulated clusters with testbeds, batch jobs and schedulings, and faults
+	$(BIN)/python -m shunter.simulation --seeds 1000000-1009999 --jobs 2
 
 crash: setup ## kill real managers, workers and keepers under load
 	$(PYTEST) tests/e2e -m crash -n 2

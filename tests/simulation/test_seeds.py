@@ -10,11 +10,13 @@ from typing import get_args
 import pytest
 
 from shunter.engine.changes import Change
+from shunter.engine.changes.objects import ObjectChange
 from shunter.simulation import acts, upkeep
 from shunter.simulation.faults import KINDS
-from shunter.simulation.world import simulate
+from shunter.simulation.world import OBJECTS_FROM, simulate
 
 SEEDS = 200
+OBJECT_SEEDS = 60
 CHUNK = 10  # so that several processes share the work evenly
 
 EVENTS = (
@@ -30,11 +32,21 @@ def test_every_invariant_holds(first: int) -> None:
         simulate(seed)
 
 
+@pytest.mark.parametrize("first", range(OBJECTS_FROM, OBJECTS_FROM + OBJECT_SEEDS, CHUNK))
+def test_no_slot_leaks_and_no_job_is_claimed_twice(first: int) -> None:
+    """U-08: worlds with Testbeds, BatchJobs and Schedulings. `make sim-objects` runs ten thousand."""
+    happened: Counter[str] = Counter()
+    for seed in range(first, first + CHUNK):
+        happened.update(simulate(seed).changes)
+    assert {kind.__name__ for kind in get_args(ObjectChange)} <= set(happened)
+
+
 def test_every_kind_of_fault_act_and_change_occurs_and_every_checker_looks() -> None:
     happened: Counter[str] = Counter()
     checked: Counter[str] = Counter()
     seed = 0
-    changes = {kind.__name__ for kind in get_args(Change)} - {"GroupFreed"}  # a move that finds no room is too rare
+    changes = {kind.__name__ for kind in get_args(Change)} - {kind.__name__ for kind in get_args(ObjectChange)}
+    changes -= {"GroupFreed"}  # a move that finds no room is too rare
     wanted = {f"fault.{kind}" for kind in KINDS} | {f"act.{kind}" for kind in (*acts.KINDS, *upkeep.KINDS)}
     wanted |= set(EVENTS) | changes
     while not (wanted <= set(happened) and set(CHECKS) <= set(checked)):

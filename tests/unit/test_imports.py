@@ -39,7 +39,7 @@ RULES: dict[str, tuple[str, str]] = {
     "worker":           ("frameworks log model plugins ports worker.keeping",         "aiodocker? aiohttp? msgspec"),
     "worker.keeping":   ("",                                                          ""),
     "worker.keeper":    ("",                                                          "keeping"),  # a script beside it
-    "simulation":       ("log model ports planning engine watcher adapters.memory",   "msgspec numpy"),
+    "simulation":       ("log model ports planning engine testbeds watcher adapters.memory",   "msgspec numpy"),
     "sdk":              ("model",                                                     "msgspec yaml?"),
     "cli":              ("frameworks log model sdk app? planning?",                   "click msgspec rich typer yaml"),
     "app":              ("*",                                                         "msgspec uvicorn uvloop"),

@@ -91,7 +91,8 @@ def advance_application(round: Round, job: BatchJob) -> None:
         _add_executors(round, core, job.status.places)
     elif state == _SUCCEEDED:
         for piece in _pieces(core):
-            stop_range(round, piece, 0, piece.count - 1, now=False, reason="the driver has ended")
+            if sum(piece.counts[:_STOPPING]):  # the others have been told
+                stop_range(round, piece, 0, piece.count - 1, now=False, reason="the driver has ended")
         round.maybe_over[core.id] = None
 
 

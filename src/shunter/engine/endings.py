@@ -75,6 +75,8 @@ def _end(round: Round, job: Job) -> None:
         event, reason = JobEvent.FAILED, job.reason
     elif counts[TaskState.FAILED]:
         event, reason = JobEvent.FAILED, _failure(round, job, counts)
+    elif _was_driven_home(job):
+        event, reason = JobEvent.SUCCEEDED, ""
     elif job.state is JobState.STOPPING or (counts[TaskState.CANCELLED] and _was_stopped(job)):
         event, reason = JobEvent.CANCELLED, job.reason or "all of what was left was stopped"
     else:
@@ -122,11 +124,14 @@ def _stop_waiting(view: JobView) -> None:
             edge.open = False
 
 
-def _was_stopped(job: Job) -> bool:
-    """Whether tasks were cancelled other than by the edges between groups, or because their driver had ended."""
+def _was_driven_home(job: Job) -> bool:
+    """Whether it is an application whose driver has succeeded: its executors are stopped then."""
     driver = job.groups[0] if job.options.application else None
-    if driver is not None and driver.spec.name == DRIVER and driver.counts[TaskState.SUCCEEDED]:
-        return False
+    return driver is not None and driver.spec.name == DRIVER and bool(driver.counts[TaskState.SUCCEEDED])
+
+
+def _was_stopped(job: Job) -> bool:
+    """Whether tasks were cancelled other than by the edges between groups."""
     return any(group.counts[TaskState.CANCELLED] and not is_left_out(job, group) for group in job.groups)
 
 

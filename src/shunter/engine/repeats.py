@@ -12,6 +12,7 @@ from shunter.engine.submits import Submitted, known_by_key, refuse_too_many, sta
 from shunter.model.arrays import PARTS_MAX, fold
 from shunter.model.errors import Conflict, Invalid, Problem
 from shunter.model.jobs import GroupSpec, JobSpec, array_values
+from shunter.testbeds.applications import PREFIX
 
 Chosen = Mapping[str, Sequence[int]]  # by the name of the group: indexes of its tasks, in order
 
@@ -20,9 +21,16 @@ def on_repeat(round: Round, spec: JobSpec, user: str, key: str | None) -> Submit
     """A new run of a finished job."""
     if (known := known_by_key(round, key)) is not None:
         return known[0]
+    refuse_application(spec)
     refuse_unfinished(round, spec)
     refuse_too_many(round, [spec])
     return use_key(round, key, [start_run(round, spec, user)])[0]
+
+
+def refuse_application(spec: JobSpec) -> None:
+    if spec.options.application:
+        job = spec.name.removeprefix(PREFIX)
+        raise Conflict(f"{spec.name} runs the BatchJob {job}, and only in slots: name {job} in a scheduling")
 
 
 def refuse_unfinished(round: Round, spec: JobSpec) -> None:

@@ -19,6 +19,7 @@ from shunter.engine.updates import is_on_one_node, on_update, refuse_update
 from shunter.model.errors import Busy, Conflict, Invalid, Problem
 from shunter.model.jobs import BATCH, PLAIN, After, JobOptions, JobSpec
 from shunter.model.lifecycles import JobState
+from shunter.testbeds.applications import PREFIX
 
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels, so no words; nothing that looks like something else
 SUFFIX_LENGTH = 5
@@ -165,6 +166,8 @@ def _refuse_other_specs(round: Round, specs: list[JobSpec]) -> None:
             raise _name_taken(
                 spec, "is given twice in this submit, with different specs", "give each job a name of its own"
             )
+        if spec.name.startswith(PREFIX):
+            raise _name_taken(spec, f"begins with {PREFIX}, as only the jobs of BatchJobs do", "choose another name")
         if spec.is_template:
             continue  # it may be replaced at any time; runs that there are go on
         if round.state.templates.get(spec.namespace, spec.name) is not None:

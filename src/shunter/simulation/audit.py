@@ -96,8 +96,12 @@ def _audit_reservations(state: State, ledger: Ledger) -> None:
                 if resource.startswith(LICENCE_PREFIX):
                     continue
                 reserved[node, view.resources.index(resource)] += amount * lanes.width
+    for testbed in state.objects.testbeds.values():
+        for slot in testbed.status.slots:
+            for resource, amount in slot.size.items():
+                reserved[state.nodes.by_name[slot.place.node].id, view.resources.index(resource)] += amount
     require(not outstanding, f"tasks are live without lanes (class, node): {dict(outstanding)}")
-    require(bool((reserved == view.reserved).all()), "the reserved resources are not what the lanes need")
+    require(bool((reserved == view.reserved).all()), "the reserved resources are not what lanes and slots need")
     over = np.flatnonzero((reserved > view.capacity).any(axis=1)).tolist()
     over = [node for node in over if not ledger.nodes[node].has_shrunk]
     require(not over, f"more is reserved than these nodes have: {over}")

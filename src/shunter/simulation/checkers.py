@@ -26,6 +26,7 @@ from shunter.simulation.ledger import Ledger
 from shunter.simulation.ledger_records import LIVE, require
 from shunter.simulation.machine import Machine, Wave
 from shunter.simulation.node import SimulatedNode
+from shunter.simulation.object_rules import check_objects
 from shunter.simulation.placing_rules import check_lanes, check_placed
 
 AUDIT_EVERY = 8  # rounds
@@ -54,6 +55,7 @@ class Checkers:
         self.shadow.version = commit.version
         check_placed(self.ledger)
         check_ended(self.ledger)
+        check_objects(self.shadow)
         self._check_losses()
         for job in commit.finished:
             self._check_finished(job)

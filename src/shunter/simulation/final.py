@@ -13,6 +13,7 @@ from shunter.planning.explain import explain
 from shunter.ports.store import Retention
 from shunter.simulation.audit import audit_empty
 from shunter.simulation.ledger_records import LedgerJob, LedgerTask, require
+from shunter.simulation.object_rules import check_nothing_left
 from shunter.simulation.scenario import can_fail
 from shunter.simulation.waits import is_left_out
 
@@ -37,6 +38,7 @@ async def check_end(world: World, users: Users) -> None:
     await world.checkers.check_replay(world.store)
     _check_all_ended(world)
     audit_empty(leader.engine.state)
+    check_nothing_left(leader.engine.state)
     _check_machines(world)
     for job_id, job in world.checkers.ledger.jobs.items():
         _check_job(job, users)
@@ -75,7 +77,8 @@ def _check_job(job: LedgerJob, users: Users) -> None:
     for group in job.groups.values():
         is_purged = job.options.queue in users.purged
         is_replaced = job.type in LASTING  # whether it was to be is looked at when it is told to end
-        may_be_cancelled = job.stop_was_asked or is_purged or is_left_out(job, group) or is_replaced
+        is_executor = bool(job.options.application)  # stopped when its driver has ended
+        may_be_cancelled = job.stop_was_asked or is_purged or is_left_out(job, group) or is_replaced or is_executor
         for index, task in enumerate(group.tasks):
             where = f"task {job.id}/{group.spec.name}/{index}"
             if task.state is TaskState.CANCELLED:

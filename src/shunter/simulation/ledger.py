@@ -67,6 +67,7 @@ class Ledger:
         self._appliers: dict[type, Callable[[Any], None]] = {
             c.JobSubmitted: self._submitted,
             c.JobUpdated: self._updated,
+            c.JobRefined: self._refined,
             c.JobHeld: self._held,
             c.JobFlagged: self._flagged,
             c.JobStopAsked: self._stop_asked,
@@ -149,7 +150,8 @@ class Ledger:
         if change.type not in EVERYWHERE:
             for number, spec in enumerate(specs):
                 state = TaskState.WAITING if change.is_waiting or spec.after else TaskState.QUEUED
-                groups[number] = LedgerGroup(spec, [LedgerTask(state) for _ in range(spec.count)])
+                if spec.count:
+                    groups[number] = LedgerGroup(spec, [LedgerTask(state) for _ in range(spec.count)])
         job = LedgerJob(
             change.job, *name, change.run, change.type, change.priority, specs, groups, options, change.at_ms,
             list(change.targets), is_held=options.held,
@@ -168,6 +170,9 @@ class Ledger:
         job.down = {(name, index) for name, index in job.down if self._exists(job, name, index)}
         if change.how != "scale":
             job.has_stalled, job.is_partly = False, change.node > 0
+
+    def _refined(self, change: c.JobRefined) -> None:
+        self.unfinished[change.job].specs = _groups_decoder.decode(bytes(change.groups))
 
     def _exists(self, job: LedgerJob, name: str, index: int) -> bool:
         return any(spec.name == name and (job.type in EVERYWHERE or index < spec.count) for spec in job.specs)

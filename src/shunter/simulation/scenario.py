@@ -30,6 +30,7 @@ class Scenario:
     labels: int
     acts: int  # of other kinds: see `simulation.acts`
     fault_rate: float  # a second
+    has_objects: bool = False  # see `simulation.objects`
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 
 
@@ -94,4 +95,4 @@ def _draw_hello(chance: random.Random, name: str, number: int) -> Hello:
         capacity["gpu"] = 2
     labels = {"disk": "ssd"} if number == 0 or chance.random() < 0.5 else {"disk": "hdd"}
     datacenter = "dc1" if number == 0 else chance.choice(("dc1", "dc2"))
-    return Hello(PROTOCOL_VERSION, name, f"{name}-1", capacity, labels, datacenter)
+    return Hello(PROTOCOL_VERSION, name, f"{name}-1", capacity, labels, datacenter, {"runtime.spark": "simulated"})

@@ -16,6 +16,7 @@ from shunter.model.jobs import LASTING
 from shunter.simulation.acts import Acts
 from shunter.simulation.job_draws import Submit
 from shunter.simulation.ledger_records import LedgerJob, require
+from shunter.simulation.objects import ObjectActs
 from shunter.simulation.scenario import never_ends
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Users:
         self.stopped: dict[int, set[tuple[str, int] | None]] = {}  # job -> tasks that a user stopped; None: all of it
         self.purged: set[str] = set()  # queues
         self._acts = Acts(self, world)
+        self._objects = ObjectActs(self, world)
 
     async def run(self) -> None:
         scenario, chance = self._world.scenario, self._world.chance
@@ -45,6 +47,7 @@ class Users:
             *(self._stop_something(at_s) for at_s in moments),
             *(self._label_something(at_s) for at_s in labelled),
             *(self._acts.run(at_s) for at_s in acting),
+            *([self._objects.run()] if scenario.has_objects else []),
         )
 
     async def settle(self) -> None:
@@ -53,6 +56,8 @@ class Users:
         while not await self._label("node-0", "a"):
             await self._world.clock.sleep(1.0)  # it has not joined yet
         await self._acts.settle()
+        if self._world.scenario.has_objects:
+            await self._objects.settle()
         await self._stop_all(lambda job: job.type not in LASTING and any(never_ends(spec) for spec in job.specs))
         await self._acts.upkeep.check_rest()
         await self._stop_all(lambda job: job.type in LASTING)

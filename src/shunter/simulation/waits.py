@@ -11,6 +11,7 @@ from shunter.engine import changes as c
 from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter
 from shunter.model.lifecycles import JOB, JobEvent, NodeState, TaskState
 from shunter.simulation.ledger_records import LedgerGroup, LedgerJob, require
+from shunter.testbeds.application_parts import DRIVER
 
 if TYPE_CHECKING:
     from shunter.simulation.ledger import Ledger
@@ -112,6 +113,8 @@ def stop_cause(ledger: Ledger, job: LedgerJob) -> str:
     """Whose stop of a job this must be, if not a user's."""
     if job.is_doomed:
         return "doomed"
+    if job.options.application:
+        return "application"
     if any(target.state in JOB.ends and _is_unmet(edge, target.state.word) for edge, target in edges(ledger, job)):
         return "edge"
     template = ledger.templates.by_name.get((job.namespace, job.name))
@@ -133,6 +136,10 @@ def expected_end(job: LedgerJob, states: set[TaskState]) -> JobEvent:
     """A group that was left out because of what it waited for does not make its job a cancelled one."""
     if job.is_doomed or TaskState.FAILED in states:
         return JobEvent.FAILED
+    if job.options.application and any(
+        task.state is TaskState.SUCCEEDED for piece in job.pieces(DRIVER) for task in piece.tasks
+    ):
+        return JobEvent.SUCCEEDED  # its executors are stopped when the driver has ended
     if job.stop_was_asked or any(
         TaskState.CANCELLED in {task.state for task in group.tasks} and not is_left_out(job, group)
         for group in job.groups.values()

@@ -11,7 +11,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shunter.adapters.memory.store import MemoryStore
@@ -34,6 +34,7 @@ from shunter.simulation.worker import SimulatedWorker
 
 TROUBLE_MAX_S = 600.0  # within which users are answered and faults are over
 STUCK_AFTER_S = 90.0  # once faults have stopped, some task must end this often until all have
+OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def simulate(seed: int, echo: bool = False) -> Outcome:
     """Run one seed to its end. Raises Failed."""
 
     async def main(chance: random.Random) -> Outcome:
-        world = World(chance, draw_scenario(chance), echo)
+        scenario = replace(draw_scenario(chance), has_objects=seed >= OBJECTS_FROM)
+        world = World(chance, scenario, echo)
         with world.listening():
             failure = await world.run()
         if failure is not None:

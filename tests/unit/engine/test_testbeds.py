@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from shunter.model.batch_jobs import BatchJobSpec, BatchJobState
 from shunter.model.errors import Conflict, Invalid
+from shunter.model.jobs import JobOptions
 from shunter.model.object_meta import ObjectName
 from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
 from shunter.model.schedulings import SchedulingSpec, SchedulingState
@@ -321,5 +322,16 @@ def test_everything_that_happens_to_objects_is_an_event() -> None:
             "ReadyState", "InQueueState", "SubmittedState", "ScheduledState", "CompletedState", "PendingDeletion",
             "ReadyState",
         ]  # fmt: skip
+
+    play(scene)
+
+
+def test_only_schedulings_start_the_jobs_of_batch_jobs() -> None:
+    async def scene(stage: Stage) -> None:
+        with pytest.raises(Conflict, match="begins with bj."):
+            await stage.engine.submit([spec("bj.a")], "tester")
+        application = spec("bj.a", options=JobOptions(application="command"))
+        with pytest.raises(Conflict, match="name a in a scheduling"):
+            await stage.engine.start_run(application, "tester")
 
     play(scene)

@@ -1,0 +1,99 @@
+"""What must hold of Testbeds, BatchJobs and Schedulings after every committed round, read from the replayed state.
+
+Slots cannot leak: whoever holds one has an executor that is not gone; whoever runs has the slot that it runs in; no
+slot is held twice, and no job or testbed is claimed by two. Called by `simulation.checkers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shunter.engine.state import State
+from shunter.model.batch_jobs import BatchJob, BatchJobState
+from shunter.model.lifecycles import JobState, TaskState
+from shunter.model.object_meta import ObjectName
+from shunter.model.objects import KINDS, SCHEDULING
+from shunter.model.testbeds import EXCLUSIVE, SlotPlace, SlotState, Testbed
+from shunter.simulation.ledger_records import require
+from shunter.testbeds.application_parts import EXECUTOR
+
+_HELD = (SlotState.RESERVED, SlotState.OCCUPIED)
+
+
+def check_objects(state: State) -> None:
+    book = state.objects
+    if not (book.testbeds or book.batch_jobs or book.schedulings):
+        return
+    held: dict[tuple[ObjectName, SlotPlace], tuple[ObjectName, int]] = {}
+    for testbed in book.testbeds.values():
+        _check_claims(state, testbed)
+        for place, holder in _holders(testbed):
+            held[testbed.meta.object_name, place] = holder
+    running = dict(_executors(state))
+    require(
+        len(set(running.values())) == len(running), f"a slot has two executors: {sorted(map(str, running.values()))}"
+    )
+    for (job, executor), where in running.items():
+        has = held.get(where)
+        require(has == (job, executor), f"executor {executor} of {job} runs in {where}, which {has} has")
+    for where, (job, executor) in held.items():
+        require((job, executor) in running, f"slot {where} is kept for executor {executor} of {job}, which is gone")
+    for each in book.batch_jobs.values():
+        _check_job(state, each)
+
+
+def check_nothing_left(state: State) -> None:
+    book = state.objects
+    left = [str(each.meta.object_name) for kind in KINDS for each in book.all(kind)]
+    require(not left, f"objects are left: {left}")
+    require(not (book.applications or book.users or book.claimed), "something is kept for objects that are gone")
+
+
+def _holders(testbed: Testbed) -> Iterator[tuple[SlotPlace, tuple[ObjectName, int]]]:
+    places = [slot.place for slot in testbed.status.slots]
+    require(len(set(places)) == len(places), f"{testbed.meta.object_name} has a slot twice: {places}")
+    for slot in testbed.status.slots:
+        require((slot.holder is not None) == (slot.state in _HELD), f"slot {slot} of {testbed.meta.object_name}")
+        if slot.holder is not None:
+            yield slot.place, (slot.holder.job, slot.holder.executor)
+
+
+def _executors(state: State) -> Iterator[tuple[tuple[ObjectName, int], tuple[ObjectName, SlotPlace]]]:
+    """Executors that are not gone, or not there yet, and the slots that their BatchJobs have for them."""
+    for name, job in state.objects.batch_jobs.items():
+        core, status = state.jobs.get(job.status.application), job.status
+        if core is None or status.testbed is None:
+            continue
+        pieces = [piece for piece in core.groups if piece.spec.name == EXECUTOR]
+        if not pieces and core.state is not JobState.STOPPING:  # they wait for their driver
+            yield from (((name, number), (status.testbed, place)) for number, place in enumerate(status.places))
+        for piece in pieces:
+            for index in range(piece.count):
+                task = TaskState(state.table.state[piece.base + index])
+                number = piece.shows(index)
+                if task < TaskState.SUCCEEDED:
+                    place = status.places[number]
+                    node = state.nodes.view.names[piece.node]
+                    require(node == place.node, f"executor {number} of {name} is pinned to {node}, its slot is {place}")
+                    yield (name, number), (status.testbed, place)
+
+
+def _check_claims(state: State, testbed: Testbed) -> None:
+    claims, name = testbed.status.claims, testbed.meta.object_name
+    require(len(set(claims)) == len(claims), f"testbed {name} is claimed twice: {claims}")
+    for claim in claims:
+        require(claim in state.objects.schedulings, f"testbed {name} is claimed by {SCHEDULING} {claim}, which is gone")
+    if testbed.spec.sharing == EXCLUSIVE and testbed.meta.generation == 1:
+        require(len(claims) <= 1, f"testbed {name} is claimed by {claims}")
+
+
+def _check_job(state: State, job: BatchJob) -> None:
+    name, status, claim = job.meta.object_name, job.status, job.claim
+    if claim is not None:
+        is_there = claim.scheduling in state.objects.schedulings
+        require(is_there, f"{name} is claimed by {claim.scheduling}, which is gone")
+    if status.state is BatchJobState.READY:
+        require(not status.application and not status.places, f"{name} is ready and has {status}")
+    if status.state in (BatchJobState.SUBMITTED, BatchJobState.SCHEDULED, BatchJobState.RUNNING):
+        require(status.application in state.jobs, f"{name} is {status.state.word} and nothing runs for it")
+    require(len(status.places) == len(status.slot_ids), f"{name} has slots {status.slot_ids} at {status.places}")
