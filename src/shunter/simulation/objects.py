@@ -95,12 +95,8 @@ class ObjectActs:
 
 
 def draw_bed(chance: random.Random, name: str) -> Draft:
-    spec = TestbedSpec(
-        chance.choice((1, 1, 2)),
-        LABEL,
-        {CPU: chance.choice((250, 500)), MEMORY: GI},
-        chance.choice((EXCLUSIVE, DISJOINT)),
-    )
+    size = {CPU: chance.choice((250, 500)), MEMORY: GI}
+    spec = TestbedSpec(chance.choice((1, 1, 2)), LABEL, size, chance.choice((EXCLUSIVE, DISJOINT)))
     return Draft(TESTBED, ObjectName("default", name), spec)
 
 

@@ -328,7 +328,7 @@ def test_everything_that_happens_to_objects_is_an_event() -> None:
 
 def test_only_schedulings_start_the_jobs_of_batch_jobs() -> None:
     async def scene(stage: Stage) -> None:
-        with pytest.raises(Conflict, match="begins with bj."):
+        with pytest.raises(Conflict, match=r"begins with bj\."):
             await stage.engine.submit([spec("bj.a")], "tester")
         application = spec("bj.a", options=JobOptions(application="command"))
         with pytest.raises(Conflict, match="name a in a scheduling"):
