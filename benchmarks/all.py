@@ -17,6 +17,7 @@ BENCHMARKS = (
     "keepers",
     "footprint",
     "containers",
+    "slots",
 )
 
 

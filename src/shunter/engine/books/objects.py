@@ -24,6 +24,10 @@ from shunter.model.testbeds import Slot, Testbed, TestbedSpec, TestbedStatus
 RECENT_MAX = 4_096  # changes that a watch can resume from
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
+_IN_SLOTS = (
+    BatchJobState.SUBMITTED, BatchJobState.SCHEDULED, BatchJobState.RUNNING, BatchJobState.PENDING_DELETION,
+)  # fmt: skip
+
 Key = tuple[str, ObjectName]
 _TYPES: dict[str, type[Any]] = {TESTBED: Testbed, BATCH_JOB: BatchJob, SCHEDULING: Scheduling}
 _spec_decoders: dict[str, msgspec.msgpack.Decoder[Any]] = {
@@ -55,7 +59,8 @@ class ObjectBook:
         self._names: dict[int, ObjectName] = {}  # by uid
         # Worked out from the objects:
         self.applications: dict[int, ObjectName] = {}  # job of the core -> the BatchJob that it runs, until released
-        self.users: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> BatchJobs that have slots of it
+        self.users: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> BatchJobs with executors in its slots
+        self.asking: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> BatchJobs that were told to use it
         self.naming: dict[ObjectName, dict[ObjectName, None]] = {}  # BatchJob -> Schedulings that name it
         self.claimed: dict[ObjectName, dict[ObjectName, None]] = {}  # Scheduling -> BatchJobs that it claims
         self.aiming: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> Schedulings that aim at it
@@ -180,7 +185,7 @@ class ObjectBook:
         self.stir(TESTBED, name)
         for scheduling in self.aiming.get(name, ()):
             self.stir(SCHEDULING, scheduling)
-        for job in self.users.get(name, ()):
+        for job in self.asking.get(name, ()):
             self.stir(BATCH_JOB, job)
 
     def _reserve(self, old: tuple[Slot, ...], new: tuple[Slot, ...]) -> None:
@@ -202,13 +207,8 @@ class ObjectBook:
             self.applications.pop(old.application, None)
         if new is not None and new.application:
             self.applications[new.application] = name
-        if old is not None and old.testbed is not None and (new is None or new.testbed != old.testbed):
-            _discard(self.users, old.testbed, name)
-            self.stir(TESTBED, old.testbed)
-        if new is not None and new.testbed is not None:
-            self.users.setdefault(new.testbed, {})[name] = None
-            if old is None or old.places != new.places or old.application != new.application:
-                self.stir(TESTBED, new.testbed)
+        self._index(self.users, name, _used(before), _used(after))
+        self._index(self.asking, name, _asked(before), _asked(after))
         if new is not None and new.state is BatchJobState.SUBMITTED:
             self.submitted[name] = None
         else:
@@ -223,6 +223,23 @@ class ObjectBook:
         self.stir(BATCH_JOB, name)
         for scheduling in self.naming.get(name, ()):
             self.stir(SCHEDULING, scheduling)
+
+    def _index(
+        self,
+        index: dict[ObjectName, dict[ObjectName, None]],
+        name: ObjectName,
+        old: ObjectName | None,
+        new: ObjectName | None,
+    ) -> None:
+        """A BatchJob depends on a testbed otherwise than before, and the testbed is looked at."""
+        if old == new:
+            return
+        if old is not None:
+            _discard(index, old, name)
+            self.stir(TESTBED, old)
+        if new is not None:
+            index.setdefault(new, {})[name] = None
+            self.stir(TESTBED, new)
 
     def _settle_scheduling(self, name: ObjectName, before: Scheduling | None, after: Scheduling | None) -> None:
         old, new = before.spec if before else None, after.spec if after else None
@@ -243,6 +260,18 @@ class ObjectBook:
 def named_jobs(spec: SchedulingSpec) -> dict[ObjectName, None]:
     """Each once, in the order of its first place."""
     return dict.fromkeys(each.job for each in spec.slots) if spec.is_slot_based else dict.fromkeys(spec.queue)
+
+
+def _used(job: BatchJob | None) -> ObjectName | None:
+    """The testbed in whose slots it may have executors."""
+    return job.status.testbed if job is not None and job.status.state in _IN_SLOTS else None
+
+
+def _asked(job: BatchJob | None) -> ObjectName | None:
+    """The testbed that it was told to use and has not used yet."""
+    is_waiting = job is not None and job.claim is not None and job.status.state is BatchJobState.IN_QUEUE
+    request = job.claim.request if job is not None and job.claim is not None and is_waiting else None
+    return request.testbed if request is not None else None
 
 
 def _at_revision(meta: Meta, revision: int) -> Meta:
