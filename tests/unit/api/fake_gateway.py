@@ -7,13 +7,11 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import msgspec
 
-from shunter.model.errors import Conflict, Invalid, NotFound, Problem, ShunterError
-from shunter.model.jobs import JobSpec
+from shunter.model.errors import Invalid, NotFound, Problem, ShunterError
 from shunter.model.kept_views import DeadPage, DeadView, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.manifests import JobReader, check_labels
 from shunter.model.views import (
@@ -54,10 +52,11 @@ from shunter.ports.gateway import (
     TaskReference,
 )
 from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.unit.api.fake_desks import FakeServices, FakeUpkeep
+from tests.unit.api.fake_jobs import AT, FakeJobs, task_view
 
 TOKEN = "correct-horse"
 Item = TypeVar("Item")
-AT = "2030-01-01T00:00:00.000Z"
 
 
 TEMPLATE = TemplateView(
@@ -71,78 +70,10 @@ DEAD = DeadView(
 )  # fmt: skip
 
 
-@dataclass
-class FakeJob:
-    spec: JobSpec
-    view: JobView
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
-
-
-class FakeServices:
-    """The desk for jobs that last: notes what was asked, and changes nothing."""
-
-    def __init__(self, gateway: FakeGateway) -> None:
-        self._gateway = gateway
-
-    async def update(
-        self, caller: Caller, job: JobReference, document: object, *, namespace: str, node: str | None
-    ) -> JobView:
-        self._gateway.manifests.read_all([document], default_namespace=namespace, make_name=str)
-        return self._note("update", job, caller, node)
-
-    async def scale(self, caller: Caller, job: JobReference, counts: Mapping[str, int]) -> JobView:
-        return self._note("scale", job, caller, dict(counts))
-
-    async def roll_back(self, caller: Caller, job: JobReference) -> JobView:
-        return self._note("rollback", job, caller)
-
-    async def restart(self, caller: Caller, job: JobReference, task: TaskReference | None) -> JobView:
-        return self._note("restart", job, caller, task)
-
-    async def move(self, caller: Caller, job: JobReference, task: TaskReference, node: str) -> JobView:
-        return self._note("move", job, caller, task, node)
-
-    def _note(self, *asked: object) -> JobView:
-        self._gateway._enter(asked)
-        job = asked[1]
-        assert isinstance(job, JobReference)
-        return self._gateway._find(job).view
-
-
-class FakeUpkeep:
-    """The desk for nodes, alike."""
-
-    def __init__(self, gateway: FakeGateway) -> None:
-        self._gateway = gateway
-
-    async def drain(self, caller: Caller, name: str, deadline_s: float | None) -> NodeView:
-        return self._note("drain", name, caller, deadline_s)
-
-    async def undrain(self, caller: Caller, name: str) -> NodeView:
-        return self._note("undrain", name, caller)
-
-    async def cordon(self, caller: Caller, name: str, reason: str) -> NodeView:
-        return self._note("cordon", name, caller, reason)
-
-    async def uncordon(self, caller: Caller, name: str) -> NodeView:
-        return self._note("uncordon", name, caller)
-
-    async def release(self, caller: Caller, name: str) -> NodeView:
-        return self._note("release", name, caller)
-
-    async def attribute(self, caller: Caller, name: str, attributes: Mapping[str, str | None]) -> NodeView:
-        check_labels(dict(attributes), "attributes")
-        return self._note("attribute", name, caller, dict(attributes))
-
-    def _note(self, *asked: object) -> NodeView:
-        self._gateway._enter(asked)
-        return self._gateway._node(str(asked[1]))
-
-
 class FakeGateway:
     def __init__(self) -> None:
         self.manifests = JobReader(_check_constraint)
-        self.jobs_by_id: dict[int, FakeJob] = {}
+        self.kept_jobs = FakeJobs()
         self.keys: dict[str, list[SubmittedJob]] = {}
         self.asked: list[object] = []  # the queries, as they arrived
         self.labels: dict[str, str] = {"disk": "ssd"}
@@ -170,175 +101,136 @@ class FakeGateway:
     async def submit(
         self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
     ) -> list[SubmittedJob]:
-        self._enter()
-        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self._make_name)
+        self.enter()
+        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self.kept_jobs.make_name)
         if key in self.keys:
             return [msgspec.structs.replace(job, created=False) for job in self.keys[key]]
-        submitted = [self._submit(spec, caller) for spec in specs]
+        submitted = [self.kept_jobs.submit(spec, caller) for spec in specs]
         if key is not None:
             self.keys[key] = submitted
         return submitted
 
-    def _make_name(self) -> str:
-        return f"run-{len(self.jobs_by_id) + 1}"
-
-    def _submit(self, spec: JobSpec, caller: Caller) -> SubmittedJob:
-        runs = [
-            job
-            for job in self.jobs_by_id.values()
-            if (job.spec.namespace, job.spec.name) == (spec.namespace, spec.name)
-        ]
-        if runs and not runs[-1].ended.is_set():
-            if runs[-1].spec == spec:
-                return _submitted(runs[-1].view, created=False)
-            raise Conflict(f"{spec.name} is still running, with another spec")
-        view = JobView(
-            name=spec.name, namespace=spec.namespace, id=len(self.jobs_by_id) + 1, run=len(runs) + 1, state="pending",
-            type=spec.type, count=spec.count, counts={"queued": spec.count}, priority=spec.priority, submitted_at=AT,
-            labels=spec.labels, user=caller.user, command=list(spec.groups[0].task.command),
-        )  # fmt: skip
-        self.jobs_by_id[view.id] = FakeJob(spec, view)
-        return _submitted(view, created=True)
-
-    def end(self, id: int) -> None:
-        job = self.jobs_by_id[id]
-        job.view = msgspec.structs.replace(
-            job.view, state="succeeded", counts={"succeeded": job.spec.count}, ended_at=AT
-        )
-        job.ended.set()
-
     async def jobs(self, caller: Caller, query: JobQuery) -> JobPage:
-        self._enter(query)
-        views = [job.view for job in self.jobs_by_id.values() if query.namespace in (None, job.spec.namespace)]
+        self.enter(query)
+        views = [job.view for job in self.kept_jobs.by_id.values() if query.namespace in (None, job.spec.namespace)]
         return JobPage(views[: query.limit], None, len(views))
 
     async def job(self, caller: Caller, job: JobReference) -> JobView:
-        self._enter(job)
-        return self._find(job).view
-
-    def _find(self, reference: JobReference) -> FakeJob:
-        for job in reversed(self.jobs_by_id.values()):
-            view = job.view
-            named = (view.namespace, view.name) == (reference.namespace, reference.name)
-            if view.id == reference.id or (reference.id is None and named and reference.run in (None, view.run)):
-                return job
-        raise NotFound(f"there is no job {reference.name or reference.id} in namespace {reference.namespace}")
+        self.enter(job)
+        return self.kept_jobs.find(job).view
 
     async def runs(self, caller: Caller, job: JobReference, limit: int, after: str | None) -> JobPage:
-        self._enter((limit, after))
-        return JobPage([self._find(job).view], None, 1)
+        self.enter((limit, after))
+        return JobPage([self.kept_jobs.find(job).view], None, 1)
 
     async def stop(
         self, caller: Caller, job: JobReference, task: TaskReference | None, now: bool, signal: int = 0
     ) -> None:
-        self._enter()
-        self._find(job)
+        self.enter()
+        self.kept_jobs.find(job)
         self.signals.append(signal)
         self.stopped.append((job, None if task is None else task.index, now))
 
     async def hold(self, caller: Caller, job: JobReference, is_held: bool) -> JobView:
-        self._enter((job, is_held))
-        return self._find(job).view
+        self.enter((job, is_held))
+        return self.kept_jobs.find(job).view
 
     async def retry(self, caller: Caller, job: JobReference, only_failed: bool, key: str | None) -> JobView:
-        self._enter((job, only_failed, key))
-        return self._find(job).view
+        self.enter((job, only_failed, key))
+        return self.kept_jobs.find(job).view
 
     async def templates(self, caller: Caller, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
-        self._enter((namespace, limit, after))
+        self.enter((namespace, limit, after))
         return TemplatePage([TEMPLATE], None, 1)
 
     async def template(self, caller: Caller, namespace: str, name: str) -> TemplateView:
-        self._enter()
+        self.enter()
         if name != TEMPLATE.name:
             raise NotFound(f"there is no template {name}")
         return TEMPLATE
 
     async def pause_template(self, caller: Caller, namespace: str, name: str, is_paused: bool) -> TemplateView:
-        self._enter(is_paused)
+        self.enter(is_paused)
         return await self.template(caller, namespace, name)
 
     async def drop_template(self, caller: Caller, namespace: str, name: str) -> None:
         await self.template(caller, namespace, name)
 
     async def dispatch(self, caller: Caller, request: DispatchRequest) -> JobView:
-        self._enter(request)
+        self.enter(request)
         await self.template(caller, request.namespace, request.name)
         spec = self.manifests.read(
             {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["x"]}}, name_default="nightly"
         )
-        return self._find(JobReference("default", id=self._submit(spec, caller).id)).view
+        return self.kept_jobs.find(JobReference("default", id=self.kept_jobs.submit(spec, caller).id)).view
 
     async def queues(self, caller: Caller) -> QueuePage:
-        self._enter()
+        self.enter()
         return QueuePage([QUEUE], None, 1)
 
     async def queue(self, caller: Caller, name: str) -> QueueView:
-        self._enter()
+        self.enter()
         if name != QUEUE.name:
             raise NotFound(f"there is no queue {name}")
         return QUEUE
 
     async def change_queue(self, caller: Caller, name: str, change: QueueChange) -> QueueView:
-        self._enter((name, change))
+        self.enter((name, change))
         return QUEUE
 
     async def drop_queue(self, caller: Caller, name: str) -> None:
         await self.queue(caller, name)
 
     async def purge_queue(self, caller: Caller, name: str) -> int:
-        self._enter(name)
+        self.enter(name)
         return 3
 
     async def dead_letters(
         self, caller: Caller, namespace: str | None, job: str | None, limit: int, after: str | None
     ) -> DeadPage:
-        self._enter((namespace, job, limit, after))
+        self.enter((namespace, job, limit, after))
         return DeadPage([DEAD], None, 1)
 
     async def replay(self, caller: Caller, choice: DeadChoice) -> Replayed:
-        self._enter(choice)
+        self.enter(choice)
         return Replayed([], 1)
 
     async def purge_dead(self, caller: Caller, choice: DeadChoice) -> int:
-        self._enter(choice)
+        self.enter(choice)
         return len(choice.numbers)
 
     async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage:
-        self._enter(query)
-        found = self._find(job)
-        items = [_task(found, index) for index in range(min(query.limit, found.spec.count))]
+        self.enter(query)
+        found = self.kept_jobs.find(job)
+        items = [task_view(found, index) for index in range(min(query.limit, found.spec.count))]
         return TaskPage(items, None, found.spec.count)
 
     async def task(self, caller: Caller, job: JobReference, task: TaskReference) -> TaskView:
-        self._enter(task)
-        return self._task(job, task.index)
-
-    def _task(self, job: JobReference, index: int) -> TaskView:
-        found = self._find(job)
-        if index >= found.spec.count:
-            raise NotFound(f"{found.view.name} has {found.spec.count} tasks")
-        return _task(found, index)
+        self.enter(task)
+        return self.kept_jobs.task(job, task.index)
 
     async def attempts(self, caller: Caller, job: JobReference, task: TaskReference) -> AttemptPage:
-        self._enter(task)
-        found = self._task(job, task.index)
+        self.enter(task)
+        found = self.kept_jobs.task(job, task.index)
         return AttemptPage([AttemptView(name=f"{found.name}#1", index=task.index, attempt=1, state="running")], None, 1)
 
     async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogPiece:
-        self._enter(query)
-        self._task(job, task.index)
+        self.enter(query)
+        self.kept_jobs.task(job, task.index)
         data = self.log[query.offset : query.offset + query.size_max]
         end = query.offset + len(data)
         return LogPiece(
-            data, end, eof=self._find(job).ended.is_set() and end >= len(self.log), truncated=self.log_is_truncated
+            data,
+            end,
+            eof=self.kept_jobs.find(job).ended.is_set() and end >= len(self.log),
+            truncated=self.log_is_truncated,
         )
 
     async def follow_log(
         self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery
     ) -> AsyncGenerator[LogPiece, None]:
-        self._enter(query)
-        self._task(job, task.index)
+        self.enter(query)
+        self.kept_jobs.task(job, task.index)
 
         async def pieces() -> AsyncGenerator[LogPiece, None]:
             while not (self.is_eager and self.pieces.empty()) and (piece := await self.pieces.get()) is not None:
@@ -347,8 +239,8 @@ class FakeGateway:
         return self._noted(pieces)
 
     async def follow(self, caller: Caller, job: JobReference, mode: str) -> AsyncGenerator[FollowLine, None]:
-        self._enter(mode)
-        found = self._find(job)
+        self.enter(mode)
+        found = self.kept_jobs.find(job)
 
         async def lines() -> AsyncGenerator[FollowLine, None]:
             yield FollowLine(job=found.view)
@@ -357,21 +249,21 @@ class FakeGateway:
             if mode == "logs":
                 yield FollowLine(log=LogView("stdout", self.log))
             if self.is_eager:
-                self.end(found.view.id)
+                self.kept_jobs.end(found.view.id)
             await found.ended.wait()
             yield FollowLine(end=found.view, exit_code=0)
 
         return self._noted(lines)
 
     async def why(self, caller: Caller, job: JobReference, task: TaskReference | None = None) -> WhyView:
-        self._enter(job)
-        view = self._find(job).view
+        self.enter(job)
+        view = self.kept_jobs.find(job).view
         sentence = "it waits for the test" if task is None else f"task {task.index} waits for the test"
         return WhyView(name=view.name, state=view.state, sentence=sentence, counts=view.counts)
 
     async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:
-        self._enter()
-        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self._make_name)
+        self.enter()
+        specs = self.manifests.read_all(documents, default_namespace=namespace, make_name=self.kept_jobs.make_name)
         jobs = [
             PlannedJobView(
                 name=spec.name, namespace=spec.namespace, verdict="starts", sentence="it would start", count=spec.count,
@@ -382,7 +274,7 @@ class FakeGateway:
         return PlanView(starts=True, sentence="all start", state_version=7, policy=self.policy, jobs=jobs)
 
     async def policies(self, caller: Caller) -> PolicyPage:
-        self._enter()
+        self.enter()
         known = ("e-pvm", "bin-pack")
         items = [PolicyView(name=name, kind="score", source="built in", active=name == self.policy) for name in known]
         return PolicyPage(items, None, len(items))
@@ -394,14 +286,14 @@ class FakeGateway:
         return await self.policies(caller)
 
     async def nodes(self, caller: Caller, limit: int, after: str | None) -> NodePage:
-        self._enter((limit, after))
-        return NodePage([self._node("here")], None, 1)
+        self.enter((limit, after))
+        return NodePage([self.node_view("here")], None, 1)
 
     async def node(self, caller: Caller, name: str) -> NodeView:
-        self._enter()
-        return self._node(name)
+        self.enter()
+        return self.node_view(name)
 
-    def _node(self, name: str) -> NodeView:
+    def node_view(self, name: str) -> NodeView:
         if name != "here":
             raise NotFound(f"there is no node {name}")
         return NodeView(
@@ -410,24 +302,24 @@ class FakeGateway:
         )  # fmt: skip
 
     async def label_node(self, caller: Caller, name: str, labels: Mapping[str, str | None]) -> NodeView:
-        self._enter()
-        self._node(name)
+        self.enter()
+        self.node_view(name)
         check_labels(dict(labels), "labels")
         changed = {**self.labels, **labels}
         self.labels = {key: value for key, value in changed.items() if value is not None}
-        return self._node(name)
+        return self.node_view(name)
 
     async def node_stats(self, caller: Caller, name: str) -> NodeStatsView:
-        self._enter()
-        return NodeStatsView(name=self._node(name).name, at=AT, machine={"cpu_busy": 0.5}, tasks=[])
+        self.enter()
+        return NodeStatsView(name=self.node_view(name).name, at=AT, machine={"cpu_busy": 0.5}, tasks=[])
 
     async def events(self, caller: Caller, query: EventQuery) -> EventPage:
-        self._enter(query)
+        self.enter(query)
         found = [event for event in self.past_events if query.after is None or _is_behind(event.id, query.after)]
         return EventPage(found[: query.limit], None, len(found))
 
     async def subscribe(self, caller: Caller, query: EventQuery) -> AsyncGenerator[EventView, None]:
-        self._enter(query)
+        self.enter(query)
 
         async def events() -> AsyncGenerator[EventView, None]:
             for past in self.past_events if query.after is not None else ():
@@ -439,7 +331,7 @@ class FakeGateway:
         return self._noted(events)
 
     async def cluster(self, caller: Caller) -> ClusterInfo:
-        self._enter()
+        self.enter()
         return ClusterInfo(
             name="test", version="0", state_version=9, epoch=1, policy="greedy", heartbeat_s=self.heartbeat_s,
             started_at=AT, simulated=False,
@@ -447,20 +339,20 @@ class FakeGateway:
         )  # fmt: skip
 
     async def set_licences(self, caller: Caller, licences: Mapping[str, int | None]) -> ClusterInfo:
-        self._enter(dict(licences))
+        self.enter(dict(licences))
         return await self.cluster(caller)
 
     async def update_cluster(self, caller: Caller, settings: Mapping[str, Any]) -> ClusterInfo:
-        self._enter(dict(settings))
+        self.enter(dict(settings))
         if "heartbeat" in settings:
             self.heartbeat_s = 1.0 if settings["heartbeat"] is None else settings["heartbeat"]
         return await self.cluster(caller)
 
     async def down(self, caller: Caller, leave_running: bool) -> None:
-        self._enter()
+        self.enter()
         self.went_down.append(leave_running)
 
-    def _enter(self, asked: object = None) -> None:
+    def enter(self, asked: object = None) -> None:
         if asked is not None:
             self.asked.append(asked)
         if self.failure is not None:
@@ -486,14 +378,6 @@ def _is_behind(id: str, position: EventPosition) -> bool:
     if position.number is None:
         return version > position.version
     return (version, number) > (position.version, position.number)
-
-
-def _submitted(view: JobView, *, created: bool) -> SubmittedJob:
-    return SubmittedJob(name=view.name, namespace=view.namespace, id=view.id, run=view.run, created=created)
-
-
-def _task(job: FakeJob, index: int) -> TaskView:
-    return TaskView(name=f"{job.view.name}/{index}", index=index, state="queued", attempt=0)
 
 
 def _check_constraint(text: str) -> None:

@@ -27,7 +27,7 @@ async def test_a_followed_submit_is_one_answer_from_commit_to_end(client: Client
     assert first["job"]["state"] == "pending"
     assert (call.response.status, call.response.headers["content-type"]) == (201, "application/x-ndjson")
     assert not call.task.done()
-    gateway.end(1)
+    gateway.kept_jobs.end(1)
     last = await next_line(call)
     assert (last["end"]["state"], last["exit_code"]) == ("succeeded", 0)
     assert (await call.finished()).is_complete
@@ -122,7 +122,7 @@ async def test_a_source_that_fails_midway_ends_the_lines_without_an_end_line(
     async def fail() -> None:
         raise Unavailable("the store is gone")
 
-    monkeypatch.setattr(gateway.jobs_by_id[1].ended, "wait", fail)
+    monkeypatch.setattr(gateway.kept_jobs.by_id[1].ended, "wait", fail)
     answer = await client.get("/api/v1/jobs/render/follow")
     assert answer.is_complete
     assert len(answer.body.splitlines()) == 1
@@ -142,7 +142,7 @@ async def test_the_log_so_far_is_read_whole_in_pieces(
     assert (await client.get(f"{path}?offset=3&limit=5")).body == gateway.log[3:8]
     assert (await client.get(f"{path}?offset=20")).body == b""
     assert (await client.get(f"{path}?limit=0")).body == b""
-    gateway.end(1)
+    gateway.kept_jobs.end(1)
     gateway.log = b"abcd"
     assert (await client.get(path)).body == b"abcd"
 

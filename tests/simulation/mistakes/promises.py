@@ -1,0 +1,152 @@
+"""What was promised must be committed: acknowledgements, orders, answers, keys, epochs, attempts."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from shunter.adapters.memory.store import MemoryStore
+from shunter.engine import engine as engine_module
+from shunter.engine import (
+    nodes,
+    reports,
+    submits,
+)
+from shunter.engine.changes import Change, TaskEnded, TasksLost
+from shunter.engine.engine import Engine
+from shunter.engine.records import Group
+from shunter.engine.round import Round
+from shunter.engine.submits import Submitted
+from shunter.model.lifecycles import NodeEvent, TaskEvent
+from shunter.model.messages import Report, Started
+
+Patch = pytest.MonkeyPatch
+
+
+def acknowledge_before_the_commit(patch: Patch) -> None:
+    commit = Engine._commit
+
+    async def hasty(self: Engine, round: Round) -> None:
+        for node, message in round.messages():
+            if type(message).__name__ == "Ack":
+                self._workers.send(node, message)
+        await commit(self, round)
+
+    patch.setattr(Engine, "_commit", hasty)
+
+
+def order_before_the_commit(patch: Patch) -> None:
+    commit = Engine._commit
+
+    async def hasty(self: Engine, round: Round) -> None:
+        for node, message in round.messages():
+            self._workers.send(node, message)
+        await commit(self, round)
+
+    patch.setattr(Engine, "_commit", hasty)
+
+
+def answer_users_before_the_commit(patch: Patch) -> None:
+    decide = submits.on_submit
+
+    async def hasty(self: Engine, specs: Any, user: str, key: str | None = None) -> list[Submitted]:
+        answers: list[Submitted] = []
+        self._tell(lambda round: answers.extend(decide(round, specs, user, key)))
+        while not answers:
+            await self._clock.sleep(0.0001)
+        return answers
+
+    patch.setattr(Engine, "submit", hasty)
+
+
+def ignore_client_keys(patch: Patch) -> None:
+    decide = submits.on_submit
+    patch.setattr(
+        engine_module,
+        "on_submit",
+        lambda round, specs, user, key, past: decide(round, specs, user, key and f"{key}{id(round)}", past),
+    )
+
+
+def believe_any_attempt(patch: Patch) -> None:
+    believed = reports._believed
+
+    def gullible(
+        round: Round, group: Group, node: int, first: int, last: int, _attempt: int, state: int | None = None
+    ) -> bool:
+        attempt = int(round.state.table.attempt[group.base + first]) if first < group.count else 0
+        return believed(round, group, node, first, last, attempt, state)
+
+    patch.setattr(reports, "_believed", gullible)
+
+
+def write_off_silent_nodes(patch: Patch) -> None:
+    on_node_event = nodes.on_node_event
+
+    def rash(round: Round, node: int, event: NodeEvent, reason: str) -> None:
+        on_node_event(round, node, event, reason)
+        if event is NodeEvent.SILENT:
+            reports.lose_node(round, node, reason)
+
+    patch.setattr(engine_module, "on_node_event", rash)
+
+
+def change_state_behind_the_changes(patch: Patch) -> None:
+    on_started = reports.on_started
+
+    def sly(round: Round, node: int, started: Started) -> None:
+        on_started(round, node, started)
+        group = round.state.group(started.job, started.group)
+        if group is not None:
+            round.state.table.lost[group.base + started.index] += 1
+
+    patch.setattr(reports, "on_started", sly)
+
+
+def let_old_leaders_write(patch: Patch) -> None:
+    patch.setattr(MemoryStore, "_check_epoch", lambda _self, _epoch: None)
+
+
+def drop_every_tenth_report(patch: Patch) -> None:
+    on_report, counter = reports.on_report, itertools.count()
+
+    def careless(round: Round, node: int, report: Report) -> None:
+        if next(counter) % 10:
+            on_report(round, node, report)
+        else:
+            round.acks[node] = report.seq
+
+    patch.setattr(engine_module, "on_report", careless)
+
+
+def call_a_lost_attempt_failed(patch: Patch) -> None:
+    record = Round.record
+
+    def unkind(self: Round, change: Change) -> None:
+        if isinstance(change, TasksLost):
+            event, reason = TaskEvent.GAVE_UP, change.reason
+            for index in range(change.first, change.last + 1):
+                place = change.job, change.group, index
+                record(self, TaskEnded(*place, event, -1, 0, change.at_ms, 0, 0, reason, change.ref))
+            self.maybe_over[change.job] = None
+        else:
+            record(self, change)
+
+    patch.setattr(Round, "record", unkind)
+
+
+MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
+    (acknowledge_before_the_commit, "was acknowledged before it was committed"),
+    (order_before_the_commit, "is not committed"),
+    (answer_users_before_the_commit, "was acknowledged and is not committed"),
+    (ignore_client_keys, "was answered with jobs"),
+    (believe_any_attempt, "its command cannot|has tasks of jobs that have ended|has it"),
+    (write_off_silent_nodes, "which is not down, has it"),
+    (change_state_behind_the_changes, "is not what the committed rounds give"),
+    (let_old_leaders_write, "wrote after epoch|is not what the committed rounds give"),
+    (drop_every_tenth_report, "was acknowledged before it was committed"),
+    (call_a_lost_attempt_failed, "failed, and its command cannot"),
+)

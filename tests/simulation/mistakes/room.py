@@ -1,0 +1,146 @@
+"""Room and rules of placing: capacity, queues, gangs, distinct hosts, licences, ports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from shunter.engine import (
+    classes,
+    cluster_view,
+    decisions,
+    placing,
+    recovery,
+    task_changes,
+)
+from shunter.engine.books.cluster import ClusterBook
+from shunter.engine.books.queues import FREE, QueueBook
+from shunter.engine.node_columns import NodeColumns
+from shunter.engine.records import Group
+from shunter.engine.round import Timers
+from shunter.engine.state import State
+from shunter.planning.planner import Planner
+from shunter.planning.view import ClusterView, Decision, Placement, Rules
+
+Patch = pytest.MonkeyPatch
+
+
+def place_more_than_fits(patch: Patch) -> None:
+    decide = Planner.decide
+
+    def greedy(self: Planner, view: ClusterView, now: float, budget: int) -> Decision:
+        decision = decide(self, view, now, budget)
+        decision.placements = [Placement(each.class_id, each.nodes, each.counts * 2) for each in decision.placements]
+        return decision
+
+    patch.setattr(Planner, "decide", greedy)
+    patch.setattr(decisions, "_room", lambda _round, record, rows: rows * 0 + record.queued)
+
+
+def forget_to_queue_again(patch: Patch) -> None:
+    requeue = task_changes._requeue
+
+    def forgetful(state: State, group: Group, first: int, last: int, not_before_ms: int) -> None:
+        if first > 0:
+            requeue(state, group, first, last, not_before_ms)
+
+    patch.setattr(task_changes, "_requeue", forgetful)
+
+
+def forget_back_offs_in_recovery(patch: Patch) -> None:
+    patch.setattr(recovery, "_timers", lambda _state: Timers())
+
+
+def keep_lanes_for_ever(patch: Patch) -> None:
+    patch.setattr(placing, "shrink", lambda _round: None)
+
+
+def overlook_the_rules_of_queues(patch: Patch) -> None:
+    patch.setattr(QueueBook, "get", lambda _self, _name: FREE)
+    patch.setattr(cluster_view, "_queues", lambda _state: {})
+
+
+def overlook_running_max(patch: Patch) -> None:
+    get, rules = QueueBook.get, cluster_view._queues
+    patch.setattr(QueueBook, "get", lambda self, name: replace(get(self, name), running_max=0))
+    patch.setattr(
+        cluster_view,
+        "_queues",
+        lambda state: {name: replace(each, running_max=0) for name, each in rules(state).items()},
+    )
+
+
+def overlook_parallel_max(patch: Patch) -> None:
+    queued = cluster_view._queued
+    patch.setattr(
+        cluster_view,
+        "_queued",
+        lambda state, record, group: replace(queued(state, record, group), count=record.queued),
+    )
+    patch.setattr(decisions, "lanes_max", lambda _round, record: record.queued)
+
+
+def start_half_a_gang(patch: Patch) -> None:
+    decide = Planner.decide
+
+    def hasty(self: Planner, view: ClusterView, now: float, budget: int) -> Decision:
+        decision = decide(self, view, now, budget)
+        for place, each in enumerate(decision.placements):
+            assert view.classes is not None
+            rules = view.classes(each.class_id).rules
+            if rules is not None and rules.gang:
+                decision.placements[place] = Placement(each.class_id, each.nodes[:1], each.counts[:1] * 0 + 1)
+        return decision
+
+    patch.setattr(Planner, "decide", hasty)
+    patch.setattr(decisions, "_is_whole", lambda _round, _gang, _placements: True)
+
+
+def forget_distinct_hosts(patch: Patch) -> None:
+    _forget_rule(patch, distinct="")
+
+
+def forget_exclusive_nodes(patch: Patch) -> None:
+    _forget_rule(patch, exclusive=False)
+
+
+def _forget_rule(patch: Patch, **rule: Any) -> None:
+    rules_of = classes._rules_of
+
+    def forgetful(job: Any, part: int, spec: Any) -> Rules | None:
+        rules = rules_of(job, part, spec)
+        return rules and replace(rules, **rule)
+
+    patch.setattr(classes, "_rules_of", forgetful)
+
+
+def have_licences_for_all(patch: Patch) -> None:
+    patch.setattr(ClusterBook, "licences", lambda self: dict.fromkeys(self.values, 100))
+
+
+def give_a_port_to_three(patch: Patch) -> None:
+    capacity = NodeColumns._capacity
+    patch.setattr(
+        NodeColumns,
+        "_capacity",
+        lambda self, given, resource: capacity(self, given, resource) * (3 if resource.startswith("port/") else 1),
+    )
+
+
+MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
+    (place_more_than_fits, "has no room for|more is reserved than|are in use on"),
+    (forget_to_queue_again, "times in a queue"),
+    (forget_back_offs_in_recovery, "has not ended|waits for nothing|it is to fail"),
+    (keep_lanes_for_ever, "classes without jobs|reserved for nobody|has not ended|not come to rest"),
+    (overlook_the_rules_of_queues, "is paused|running_max is"),
+    (overlook_running_max, "running_max is"),
+    (overlook_parallel_max, "parallel_max is"),
+    (start_half_a_gang, "started in part"),
+    (forget_distinct_hosts, "share (host|disk)"),
+    (forget_exclusive_nodes, "is exclusive to one of"),
+    (have_licences_for_all, "licence/matlab are in use"),
+    (give_a_port_to_three, "port/8080 are in use"),
+)

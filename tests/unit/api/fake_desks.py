@@ -1,0 +1,74 @@
+"""The desks of the fake gateway: for jobs that last, and for nodes. They note what was asked, and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from shunter.model.manifests import check_labels
+from shunter.model.views import JobView, NodeView
+from shunter.ports.gateway import Caller, JobReference, TaskReference
+
+if TYPE_CHECKING:
+    from tests.unit.api.fake_gateway import FakeGateway
+
+
+class FakeServices:
+    """The desk for jobs that last: notes what was asked, and changes nothing."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def update(
+        self, caller: Caller, job: JobReference, document: object, *, namespace: str, node: str | None
+    ) -> JobView:
+        self._gateway.manifests.read_all([document], default_namespace=namespace, make_name=str)
+        return self._note("update", job, caller, node)
+
+    async def scale(self, caller: Caller, job: JobReference, counts: Mapping[str, int]) -> JobView:
+        return self._note("scale", job, caller, dict(counts))
+
+    async def roll_back(self, caller: Caller, job: JobReference) -> JobView:
+        return self._note("rollback", job, caller)
+
+    async def restart(self, caller: Caller, job: JobReference, task: TaskReference | None) -> JobView:
+        return self._note("restart", job, caller, task)
+
+    async def move(self, caller: Caller, job: JobReference, task: TaskReference, node: str) -> JobView:
+        return self._note("move", job, caller, task, node)
+
+    def _note(self, *asked: object) -> JobView:
+        self._gateway.enter(asked)
+        job = asked[1]
+        assert isinstance(job, JobReference)
+        return self._gateway.kept_jobs.find(job).view
+
+
+class FakeUpkeep:
+    """The desk for nodes, alike."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+
+    async def drain(self, caller: Caller, name: str, deadline_s: float | None) -> NodeView:
+        return self._note("drain", name, caller, deadline_s)
+
+    async def undrain(self, caller: Caller, name: str) -> NodeView:
+        return self._note("undrain", name, caller)
+
+    async def cordon(self, caller: Caller, name: str, reason: str) -> NodeView:
+        return self._note("cordon", name, caller, reason)
+
+    async def uncordon(self, caller: Caller, name: str) -> NodeView:
+        return self._note("uncordon", name, caller)
+
+    async def release(self, caller: Caller, name: str) -> NodeView:
+        return self._note("release", name, caller)
+
+    async def attribute(self, caller: Caller, name: str, attributes: Mapping[str, str | None]) -> NodeView:
+        check_labels(dict(attributes), "attributes")
+        return self._note("attribute", name, caller, dict(attributes))
+
+    def _note(self, *asked: object) -> NodeView:
+        self._gateway.enter(asked)
+        return self._gateway.node_view(str(asked[1]))
