@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from shunter.api.exchange import ClientGone, Exchange, Headers, Receive, Scope, Send, encode, find_header
 from shunter.api.external_routes import BASE as EXTERNAL
@@ -20,6 +21,9 @@ from shunter.api.routing import Context, Found, Route, Router
 from shunter.log import Log
 from shunter.model.errors import Busy, NotFound, ShunterError, Unauthorized, Unavailable
 from shunter.ports.gateway import Caller, Gateway
+
+if TYPE_CHECKING:
+    from shunter.api.stomp.server import StompServer
 
 PROTECTED = ("/api", EXTERNAL)
 NOBODY = Caller("")
@@ -48,12 +52,17 @@ EXTERNAL_DOOR = Door(EXTERNAL_ROUTES)
 OPEN_EXTERNAL_DOOR = Door(EXTERNAL_ROUTES, is_open=True)
 
 
-def build_app(gateway: Gateway, settings: ApiSettings | None = None, door: Door | None = None) -> App:
-    return App(gateway, settings or ApiSettings(), door or Door())
+def build_app(
+    gateway: Gateway, settings: ApiSettings | None = None, door: Door | None = None, beside: App | None = None
+) -> App:
+    """`beside`: the application behind another door, with which this one shares who listens to changes."""
+    stomp = _Stomp(gateway) if beside is None else beside.stomp
+    return App(gateway, settings or ApiSettings(), door or Door(), stomp)
 
 
 class App:
-    def __init__(self, gateway: Gateway, settings: ApiSettings, door: Door) -> None:
+    def __init__(self, gateway: Gateway, settings: ApiSettings, door: Door, stomp: _Stomp) -> None:
+        self.stomp = stomp
         self._gateway = gateway
         self._settings = settings
         self._door = door
@@ -62,9 +71,10 @@ class App:
         self._requests = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await _refuse_other(scope, receive, send)
+        if scope["type"] == "websocket":
+            await self.stomp.serve(scope, receive, send, is_open=self._door.is_open)
             return
+        assert scope["type"] == "http"
         exchange = Exchange(scope, receive, send, NOBODY)
         if self._door.is_open:
             exchange.always = _cross_origin(scope)
@@ -97,11 +107,8 @@ class App:
         await self._dispatch(exchange, found)
 
     def _authenticate(self, scope: Scope) -> Caller:
-        kind, _, token = (find_header(scope, b"authorization") or "").partition(" ")
-        token = token.strip()
-        caller = None
-        if kind.lower() == "bearer" and 0 < len(token) <= TOKEN_SIZE_MAX and token.isascii():
-            caller = self._gateway.authenticate(token)
+        token = _bearer(scope)
+        caller = self._gateway.authenticate(token) if token else None
         if caller is None:
             raise Unauthorized("send the cluster's token, as `Authorization: Bearer TOKEN`")
         return caller
@@ -150,10 +157,40 @@ async def _answer_error(exchange: Exchange, error: ShunterError) -> None:
         await exchange.answer(error.status, body, CONTENT_TYPE, problem_headers(error))
 
 
-async def _refuse_other(scope: Scope, receive: Receive, send: Send) -> None:
-    if scope["type"] == "websocket":
-        await receive()
-        await send({"type": "websocket.close", "code": 1008})
+def _bearer(scope: Scope) -> str:
+    """The token that a request brings; empty if it brings none that could be one."""
+    kind, _, token = (find_header(scope, b"authorization") or "").partition(" ")
+    token = token.strip()
+    return token if kind.lower() == "bearer" and len(token) <= TOKEN_SIZE_MAX and token.isascii() else ""
+
+
+class _Stomp:
+    """WebSockets of all doors. What serves them is loaded with the first that comes."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._server: StompServer | None = None
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send, *, is_open: bool) -> None:
+        """With the token in the request that opens it, or in the CONNECT frame: browsers cannot send the first."""
+        from shunter.api.stomp.hub import Hub
+        from shunter.api.stomp.server import StompServer, find_framing, refuse
+
+        if find_framing(scope["path"]) is None:
+            await receive()
+            await refuse(send, 404, "there is no WebSocket at this path, but at /scheduler")
+            return
+        brings_token = find_header(scope, b"authorization") is not None
+        if brings_token and not is_open and not self._knows(_bearer(scope)):
+            await receive()
+            await refuse(send, 401, "send the cluster's token, as `Authorization: Bearer TOKEN`")
+            return
+        if self._server is None:
+            self._server = StompServer(Hub(self._gateway.objects))
+        await self._server.serve(scope, receive, send, self._knows, is_let_in=is_open or brings_token)
+
+    def _knows(self, token: str) -> bool:
+        return bool(token) and self._gateway.authenticate(token) is not None
 
 
 def _openapi_bytes() -> bytes:

@@ -113,6 +113,15 @@ def _scheduling(found: Object) -> ExternalScheduling:
     return external_scheduling(found)
 
 
+# ---- changes ----
+
+
+async def get_sockjs_info(_context: Context, _exchange: Exchange) -> dict[str, Any]:
+    from shunter.api.stomp.sockjs import info
+
+    return info()
+
+
 # ---- names ----
 
 

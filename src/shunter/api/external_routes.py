@@ -7,10 +7,12 @@ from shunter.api import external
 from shunter.api import parameters as p
 from shunter.api.routing import Answer, RequestBody, Route
 from shunter.model import external_views as v
+from shunter.model.fields import text
 from shunter.model.jobs import NAMESPACE_DEFAULT
 
 BASE = "/external"
 IN_NAMESPACE = p.Query((p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False),))
+TIMESTAMP = p.Query((p.field_parameter("t", "any text; clients send the time", text(size_max=64)),))
 JOB = RequestBody(component="ExternalJobBody")
 JOB_WRITTEN = (Answer(200, v.ExternalBatchJob, about="it is committed"),)
 
@@ -56,5 +58,9 @@ EXTERNAL_ROUTES = (
         "DELETE", f"{BASE}/schedulings/{{object}}", "deleteExternalScheduling",
         "Delete a Scheduling; its jobs end and its slots are released", external.delete_scheduling,
         answers=(Answer(200, v.ExternalScheduling, about="as it was"),), query=IN_NAMESPACE, errors=(400, 404, 409),
+    ),
+    Route(
+        "GET", "/scheduler/info", "getSockJsInfo", "What a client of SockJS asks before it opens its WebSocket",
+        external.get_sockjs_info, answers=(Answer(200, dict),), query=TIMESTAMP, errors=(400,), public=True,
     ),
 )  # fmt: skip

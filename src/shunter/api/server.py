@@ -10,6 +10,7 @@ import asyncio
 import logging
 import socket
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from shunter.api.exchange import Receive, Scope, Send
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 KEEP_ALIVE_S = 75
 BACKLOG_MAX = 1024
+WEBSOCKET_MESSAGE_SIZE_MAX = 256 * 2**10
+ABORT = "shunter.abort"  # in the extensions of a WebSocket's scope: ends the connection without another word
 
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -70,8 +73,11 @@ async def serve_socket(app: Application, listening: socket.socket) -> HttpServer
         access_log=False,
         proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE_S,
+        ws_max_size=WEBSOCKET_MESSAGE_SIZE_MAX,
+        ws_per_message_deflate=False,  # messages are small and many: compressing them costs more than it saves
     )
     config.load()
+    config.ws_protocol_class = _websocket_protocol  # type: ignore[assignment]
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)  # the application says itself what went wrong
     state = ServerState()
     app_state: dict[str, Any] = {}
@@ -81,3 +87,25 @@ async def serve_socket(app: Application, listening: socket.socket) -> HttpServer
     )
     host, port = listening.getsockname()[:2]
     return HttpServer(listener, state, host, port)
+
+
+def _websocket_protocol(**arguments: Any) -> asyncio.Protocol:
+    """What takes over a connection that becomes a WebSocket."""
+    return _websocket_protocol_class()(**arguments)
+
+
+@cache
+def _websocket_protocol_class() -> type[asyncio.Protocol]:
+    """Loaded with the first one, because most clusters see none.
+
+    To close a connection means to write first what still waits; with a peer that does not read, that takes for ever. So
+    the application is handed a way to abort it."""
+    from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+    class AbortableProtocol(WebSocketsSansIOProtocol):
+        def handle_connect(self, event: Any) -> None:
+            super().handle_connect(event)
+            if not self.close_sent:  # else the handshake was refused
+                self.scope["extensions"][ABORT] = {"abort": self.transport.abort}
+
+    return AbortableProtocol

@@ -80,10 +80,11 @@ class Manager:
             catalogue=catalogue,
         )
         api = ApiSettings(absent_is_304=options.external_absent_304)
-        self._server = await serve(build_app(gateway, api), *self._address)
+        app = build_app(gateway, api)
+        self._server = await serve(app, *self._address)
         if self._external_address is not None:
             door = OPEN_EXTERNAL_DOOR if options.external_open else EXTERNAL_DOOR
-            self._external = await serve(build_app(gateway, api, door), *self._external_address)
+            self._external = await serve(build_app(gateway, api, door, beside=app), *self._external_address)
         await self._place.start(self._engine)
         self._keep_heartbeat()
         if options.has_worker or options.simulate_nodes:

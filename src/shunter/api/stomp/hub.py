@@ -1,0 +1,140 @@
+"""The hub watches Testbeds, BatchJobs and Schedulings once, renders each change once, and hands it to all that have
+subscribed to its topics. One hub serves all connections of a manager; it watches only while there are some.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable
+from contextlib import aclosing
+
+import msgspec
+
+from shunter.api.stomp.session import Subscription
+from shunter.api.stomp.topics import Topic
+from shunter.log import Log
+from shunter.model.errors import ShunterError
+from shunter.model.external_views import external_view
+from shunter.model.object_meta import ObjectName
+from shunter.model.object_wire import kind_of
+from shunter.model.objects import Object, ObjectEvent
+from shunter.ports.callers import Caller
+from shunter.ports.objects import ObjectDesk, ObjectPage, ObjectQuery
+
+ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
+RETRY_S = 1.0
+WATCHER = Caller("external")
+EVERYTHING = ObjectQuery()
+
+Put = Callable[[str], object]
+log = Log(__name__)
+_encode = msgspec.json.Encoder().encode
+
+
+class Hub:
+    def __init__(self, desk: ObjectDesk) -> None:
+        self._desk = desk
+        self._followers: dict[Topic, dict[tuple[int, str], tuple[Subscription, Put]]] = defaultdict(dict)
+        self._known: dict[tuple[str, ObjectName], int] | None = None  # what subscribers have been told: revisions
+        self._number = 0  # of messages
+        self._guests = 0
+        self._watching: asyncio.Task[None] | None = None
+        self._ready = asyncio.Event()
+
+    async def enter(self) -> None:
+        """A connection begins; returns when every change from now on will be told. `leave` must follow."""
+        self._guests += 1
+        if self._watching is None:
+            self._watching = asyncio.get_running_loop().create_task(self._watch())
+        try:
+            await self._ready.wait()
+        except BaseException:
+            self.leave()
+            raise
+
+    def leave(self) -> None:
+        self._guests -= 1
+        if not self._guests and self._watching is not None:
+            self._watching.cancel()
+            self._watching, self._known = None, None
+            self._ready = asyncio.Event()
+
+    def subscribe(self, guest: int, subscription: Subscription, put: Put) -> None:
+        self._followers[subscription.topic][guest, subscription.id] = subscription, put
+
+    def unsubscribe(self, guest: int, subscription: Subscription) -> None:
+        followers = self._followers[subscription.topic]
+        followers.pop((guest, subscription.id), None)
+        if not followers:
+            del self._followers[subscription.topic]
+
+    @property
+    def subscription_count(self) -> int:
+        return sum(map(len, self._followers.values()))
+
+    # ---- changes ----
+
+    async def _watch(self) -> None:
+        """For ever. After a gap (changes came faster than they were read), what is different is told as changes."""
+        ready = self._ready
+        while True:
+            try:
+                page = await self._desk.objects(WATCHER, EVERYTHING)
+                self._catch_up(page)
+                events = await self._desk.watch(WATCHER, EVERYTHING, page.revision)
+                ready.set()
+                async with aclosing(events):
+                    async for event in events:
+                        self._tell(event)
+            except ShunterError as error:
+                log.warning("hub.watch_ended", error=error.detail)
+            except Exception:
+                log.exception("hub.failed")
+            await asyncio.sleep(RETRY_S)
+
+    def _catch_up(self, page: ObjectPage) -> None:
+        told, self._known = self._known, {}
+        present = {(kind_of(each), each.meta.object_name): each for each in page.items}
+        self._known = {key: each.meta.revision for key, each in present.items()}
+        if told is None:
+            return
+        for key, each in present.items():
+            if key not in told:
+                self._publish(ADDED, key[0], each)
+            elif told[key] != each.meta.revision:
+                self._publish(MODIFIED, key[0], each)
+        for kind, name in told.keys() - present.keys():
+            self._publish_loss(kind, name)
+
+    def _tell(self, event: ObjectEvent) -> None:
+        assert self._known is not None
+        key = event.kind, event.object.meta.object_name
+        if event.action == DELETED:
+            self._known.pop(key, None)
+        else:
+            self._known[key] = event.object.meta.revision
+        self._publish(event.action, event.kind, event.object)
+
+    def _publish(self, action: str, kind: str, each: Object) -> None:
+        meta = each.meta
+        self._send(Topic(meta.namespace, kind), lambda: {"action": action, "resource": meta.name})
+        self._send(Topic(meta.namespace, kind, meta.name), lambda: {"action": action, "resource": external_view(each)})
+
+    def _publish_loss(self, kind: str, name: ObjectName) -> None:
+        """It went while nobody watched: its last view is not known."""
+        for topic in (Topic(name.namespace, kind), Topic(name.namespace, kind, name.name)):
+            resource = name.name if topic.name is None else {"name": name.name}
+            self._send(topic, lambda resource=resource: {"action": DELETED, "resource": resource})  # type: ignore[misc]
+
+    def _send(self, topic: Topic, render: Callable[[], object]) -> None:
+        followers = self._followers.get(topic)
+        if not followers:
+            return
+        self._number += 1
+        body = _encode(render())
+        head = f"message-id:{self._number}\ncontent-type:application/json\ncontent-length:{len(body)}\n"
+        tail = f"{head}\n{body.decode()}\0"
+        acknowledged_tail = f"ack:{self._number}\n{tail}"
+        for subscription, put in followers.values():
+            put(subscription.head + (acknowledged_tail if subscription.is_acknowledged else tail))

@@ -1,0 +1,74 @@
+"""What waits to be written to one subscriber. It is bounded: whoever stops reading is cut off and slows nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxLimits:
+    messages_max: int = 2_000
+    size_max: int = 8 * 2**20  # characters
+    batch_size_max: int = 256 * 2**10  # characters in one WebSocket message
+
+
+class Outbox:
+    """Filled by the hub and by the session, emptied by one writer. Texts are whole frames, in order."""
+
+    def __init__(self, limits: OutboxLimits) -> None:
+        self.is_overfull = False
+        self._limits = limits
+        self._waiting: list[str] = []
+        self._size = 0
+        self._is_finished = False
+        self._news: asyncio.Future[None] | None = None
+
+    def put(self, text: str) -> bool:
+        """False once it has overflowed, or nothing more shall be written: the text is dropped."""
+        if self._is_finished:
+            return False
+        self._waiting.append(text)
+        self._size += len(text)
+        if len(self._waiting) > self._limits.messages_max or self._size > self._limits.size_max:
+            self.is_overfull = True
+            self._waiting.clear()
+            self._size = 0
+            self._is_finished = True
+        self._wake()
+        return not self.is_overfull
+
+    def finish(self, last: str = "") -> None:
+        """What waits is written, then `last`; then it ends."""
+        if last and (not self._is_finished or self.is_overfull):
+            self._waiting.append(last)
+        self._is_finished = True
+        self._wake()
+
+    async def take(self) -> list[str]:
+        """What waits, as much as one message may hold, at least one text; empty at the end."""
+        while not self._waiting:
+            if self._is_finished:
+                return []
+            self._news = asyncio.get_running_loop().create_future()
+            await self._news
+        return self._cut_batch()
+
+    def _cut_batch(self) -> list[str]:
+        """Mostly all of it."""
+        if self._size <= self._limits.batch_size_max:
+            taken, self._waiting, self._size = self._waiting, [], 0
+            return taken
+        size = count = 0
+        for text in self._waiting:
+            size += len(text)
+            if count and size > self._limits.batch_size_max:
+                break
+            count += 1
+        taken, self._waiting = self._waiting[:count], self._waiting[count:]
+        self._size -= sum(map(len, taken))
+        return taken
+
+    def _wake(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)

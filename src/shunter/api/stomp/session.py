@@ -1,0 +1,214 @@
+"""One client's STOMP session: bytes in, steps out. It does no I/O and reads no clock; `api.stomp.server` carries the
+steps out in their order. After a Close nothing more comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from shunter.api.stomp.frames import V1_0, VERSIONS, BadFrame, Decoder, Frame, encode, header_line
+from shunter.api.stomp.topics import Topic, UnknownTopic, parse_topic
+
+SERVER = "shunter"
+HEARTBEAT_MS = 1_000  # no more often do we beat, or want to be beaten at
+HEARTBEAT_MAX_MS = 86_400_000
+SUBSCRIPTIONS_MAX = 1_000  # of one connection
+ACK_MODES = ("auto", "client", "client-individual")
+SILENT = ("ACK", "NACK")  # nothing is kept for a subscriber, so there is nothing to acknowledge
+TOKEN_SIZE_MAX = 4096
+
+Knows = Callable[[str], bool]  # whether a token lets in
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """`head` is how each of its MESSAGE frames begins."""
+
+    id: str
+    topic: Topic
+    head: str
+    is_acknowledged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    subscription: Subscription
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    subscription: Subscription
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    is_error: bool
+
+
+Step: TypeAlias = Write | Subscribe | Unsubscribe | Close
+
+
+class _Refusal(Exception):
+    """Becomes an ERROR frame, and the end."""
+
+    def __init__(self, message: str, detail: str, **headers: str) -> None:
+        super().__init__(detail)
+        self.message, self.detail, self.headers = message, detail, headers
+
+
+class Session:
+    def __init__(self, knows: Knows, *, is_let_in: bool) -> None:
+        """`is_let_in`: the door asks for no token, or the WebSocket's own request has brought one."""
+        self.is_connected = False
+        self.is_closed = False
+        self.beat_every_ms = 0  # how often we must be heard of; 0: not at all
+        self.heard_every_ms = 0  # how often the client promises to be heard of
+        self._knows, self._is_let_in = knows, is_let_in
+        self._decoder = Decoder()
+        self._subscriptions: dict[str, Subscription] = {}
+
+    @property
+    def version(self) -> str:
+        return self._decoder.version
+
+    def receive(self, data: bytes) -> list[Step]:
+        steps: list[Step] = []
+        self._decoder.feed(data)
+        frame: Frame | None = None
+        try:
+            while not self.is_closed:
+                frame = None
+                frame = self._decoder.next()
+                if frame is None:
+                    break
+                steps += self._take(frame)
+        except BadFrame as error:
+            steps += self._refuse(_Refusal("malformed frame", str(error)), None)
+        except _Refusal as refusal:
+            steps += self._refuse(refusal, frame)
+        return steps
+
+    def refuse(self, message: str, detail: str) -> list[Step]:
+        """End it for a reason that is not in a frame."""
+        return [] if self.is_closed else self._refuse(_Refusal(message, detail), None)
+
+    def _take(self, frame: Frame) -> list[Step]:
+        if frame.command in ("CONNECT", "STOMP"):
+            return self._connect(frame)
+        if not self.is_connected:
+            raise _Refusal("not connected", f"the first frame must be CONNECT, not {frame.command}")
+        steps: list[Step]
+        match frame.command:
+            case "SUBSCRIBE":
+                steps = self._subscribe(frame)
+            case "UNSUBSCRIBE":
+                steps = self._unsubscribe(frame)
+            case "DISCONNECT":
+                self.is_closed = True
+                return [*self._receipt(frame), Close(is_error=False)]
+            case "SEND":
+                fix = "what is to be changed goes over HTTP: POST /external/schedulings, PUT /external/jobs/"
+                raise _Refusal("nothing can be sent here", f"topics are for listening; {fix}")
+            case command if command in SILENT:
+                steps = []
+            case "BEGIN" | "COMMIT" | "ABORT":
+                raise _Refusal("no transactions", "nothing can be sent here, so there are no transactions")
+            case command:
+                raise _Refusal("unknown command", f"{command[:40]} is no command of a client")
+        return [*steps, *self._receipt(frame)]
+
+    # ---- commands ----
+
+    def _connect(self, frame: Frame) -> list[Step]:
+        if self.is_connected:
+            raise _Refusal("connected already", "a connection has one session: open another one")
+        offered = [word.strip() for word in frame.headers.get("accept-version", V1_0).split(",")]
+        common = [version for version in VERSIONS if version in offered]
+        if not common:
+            known = ",".join(VERSIONS)
+            raise _Refusal("unsupported version", f"supported versions are {known}", version=known)
+        if not self._is_let_in and not self._knows(_token(frame)):
+            raise _Refusal("unauthorized", "send the cluster's token as passcode, or as `Authorization: Bearer TOKEN`")
+        promised_ms, wanted_ms = _heartbeat(frame.headers.get("heart-beat", "0,0"))
+        self.heard_every_ms = max(promised_ms, HEARTBEAT_MS) if promised_ms else 0
+        self.beat_every_ms = max(wanted_ms, HEARTBEAT_MS) if wanted_ms else 0
+        self.is_connected = True
+        self._decoder.version = common[-1]
+        headers = {"version": common[-1], "server": SERVER, "heart-beat": f"{HEARTBEAT_MS},{HEARTBEAT_MS}"}
+        return [self._write(Frame("CONNECTED", headers))]
+
+    def _subscribe(self, frame: Frame) -> list[Step]:
+        destination, ack = _needed(frame, "destination"), frame.headers.get("ack", "auto")
+        id = frame.headers.get("id", destination) if self.version == V1_0 else _needed(frame, "id")
+        if ack not in ACK_MODES:
+            raise _Refusal("unknown ack", f"ack is one of {', '.join(ACK_MODES)}, not {ack[:40]!r}")
+        if id in self._subscriptions:
+            raise _Refusal("subscribed already", f"the id {id[:200]!r} is in use; choose another, or unsubscribe it")
+        if len(self._subscriptions) >= SUBSCRIPTIONS_MAX:
+            raise _Refusal("too many subscriptions", f"a connection has at most {SUBSCRIPTIONS_MAX:,}")
+        try:
+            topic = parse_topic(destination, frame.headers.get("namespace"))
+        except UnknownTopic as error:
+            raise _Refusal("unknown destination", str(error)) from None
+        says_id = self.version != V1_0 or "id" in frame.headers
+        head = "MESSAGE\n" + (header_line("subscription", id, self.version) if says_id else "")
+        head += header_line("destination", destination, self.version)
+        found = Subscription(id, topic, head, ack != "auto")
+        self._subscriptions[id] = found
+        return [Subscribe(found)]
+
+    def _unsubscribe(self, frame: Frame) -> list[Step]:
+        by = "destination" if self.version == V1_0 and "id" not in frame.headers else "id"
+        id = _needed(frame, by)
+        found = self._subscriptions.pop(id, None)
+        if found is None:
+            raise _Refusal("not subscribed", f"there is no subscription {id[:200]!r}")
+        return [Unsubscribe(found)]
+
+    # ---- answers ----
+
+    def _receipt(self, frame: Frame) -> list[Step]:
+        receipt = frame.headers.get("receipt")
+        return [] if receipt is None else [self._write(Frame("RECEIPT", {"receipt-id": receipt}))]
+
+    def _refuse(self, refusal: _Refusal, frame: Frame | None) -> list[Step]:
+        self.is_closed = True
+        headers = {"message": refusal.message, "content-type": "text/plain", **refusal.headers}
+        if frame is not None and "receipt" in frame.headers:
+            headers["receipt-id"] = frame.headers["receipt"]
+        return [self._write(Frame("ERROR", headers, refusal.detail.encode())), Close(is_error=True)]
+
+    def _write(self, frame: Frame) -> Write:
+        return Write(encode(frame, self.version).decode())
+
+
+def _needed(frame: Frame, header: str) -> str:
+    value = frame.headers.get(header)
+    if value is None:
+        raise _Refusal("missing header", f"a {frame.command} frame needs the header {header}")
+    return value
+
+
+def _token(frame: Frame) -> str:
+    """As the passcode; where there is none, as the login, or as HTTP has it."""
+    kind, _, token = frame.headers.get("Authorization", frame.headers.get("authorization", "")).partition(" ")
+    if kind.lower() != "bearer":
+        token = frame.headers.get("passcode") or frame.headers.get("login", "")
+    token = token.strip()
+    return token if len(token) <= TOKEN_SIZE_MAX and token.isascii() else ""
+
+
+def _heartbeat(text: str) -> tuple[int, int]:
+    """What the client can promise, and what it wants, in milliseconds; 0 is never."""
+    words = [word.strip() for word in text.split(",")]
+    if len(words) != 2 or not all(word.isascii() and word.isdigit() and len(word) <= 10 for word in words):
+        raise _Refusal("malformed heart-beat", f"heart-beat is written like 10000,10000, not {text[:40]!r}")
+    promised_ms, wanted_ms = (min(int(word), HEARTBEAT_MAX_MS) for word in words)
+    return promised_ms, wanted_ms

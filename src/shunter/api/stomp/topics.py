@@ -1,0 +1,48 @@
+"""What a subscriber may hear of: `/topic/KIND` for the names of all that changes, `/topic/KIND/NAME` for one resource
+with all that is known of it. Used by `api.stomp.session` and `api.stomp.hub`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.name_fields import NAME_PATTERN, NAME_SIZE_MAX
+from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED
+
+PREFIX = "/topic/"
+NAMESPACES = "namespaces"
+KINDS = {"testbeds": TESTBED, "jobs": BATCH_JOB, "schedulings": SCHEDULING}
+
+_is_name = re.compile(NAME_PATTERN).fullmatch
+
+
+class Topic(NamedTuple):
+    namespace: str
+    kind: str
+    name: str | None = None  # None: of all of that kind, their names
+
+
+class UnknownTopic(Exception):
+    """Says which topics there are."""
+
+
+def parse_topic(destination: str, namespace: str | None) -> Topic:
+    """Raises UnknownTopic. `namespace` is that of the header, if there is one."""
+    words = destination.removeprefix(PREFIX).split("/") if destination.startswith(PREFIX) else []
+    if words[:1] == [NAMESPACES] and len(words) > 2:
+        if namespace not in (None, words[1]):
+            raise UnknownTopic(f"the destination names the namespace {words[1]}, the header another: {namespace}")
+        namespace, words = words[1], words[2:]
+    namespace = namespace or NAMESPACE_DEFAULT
+    names = [namespace, *words[1:]]
+    if len(words) not in (1, 2) or words[0] not in KINDS or not all(map(is_name, names)):
+        raise UnknownTopic(
+            f"there is no {destination[:200]!r}; subscribe to {PREFIX}testbeds, {PREFIX}jobs or {PREFIX}schedulings, "
+            f"to one resource below them, or below {PREFIX}{NAMESPACES}/NAMESPACE/"
+        )
+    return Topic(namespace, KINDS[words[0]], words[1] if len(words) == 2 else None)
+
+
+def is_name(word: str) -> bool:
+    return len(word) <= NAME_SIZE_MAX and _is_name(word) is not None

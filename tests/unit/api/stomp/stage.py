@@ -1,0 +1,77 @@
+"""A STOMP client that shows every WebSocket message and frame, against the real server on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+
+from shunter.api.app import Door, build_app
+from shunter.api.server import HttpServer, serve
+from shunter.api.stomp.frames import Decoder, Frame
+from tests.unit.api.fake_gateway import FakeGateway
+
+PATIENCE_S = 20.0
+
+
+class Peer:
+    """Frames out and in. What is a heart-beat is counted, not returned."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+        self.beats = 0
+        self._decoder = Decoder()
+
+    async def say(self, command: str, **headers: str) -> None:
+        lines = [command, *(f"{name.replace('_', '-')}:{value}" for name, value in headers.items())]
+        await self.socket.send("\n".join(lines) + "\n\n\0")
+
+    async def hear(self) -> Frame:
+        async with asyncio.timeout(PATIENCE_S):
+            while (frame := self._decoder.next()) is None:
+                text = await self.socket.recv()
+                self.beats += text == "\n"
+                self._decoder.feed(text.encode() if isinstance(text, str) else text)
+            return frame
+
+    async def connected(self, **headers: str) -> Frame:
+        await self.say("CONNECT", **{"accept-version": "1.2", "host": "here", **headers})
+        return await self.hear()
+
+    async def subscribe(self, destination: str, id: str = "0", **headers: str) -> None:
+        """Returns when it is heard of."""
+        await self.say("SUBSCRIBE", id=id, destination=destination, receipt="subscribed", **headers)
+        assert (await self.hear()).headers == {"receipt-id": "subscribed"}
+
+    async def news(self) -> tuple[str, Any]:
+        """Action and resource of the next message."""
+        frame = await self.hear()
+        assert (frame.command, frame.headers["content-type"]) == ("MESSAGE", "application/json"), frame
+        said = json.loads(frame.body)
+        assert list(said) == ["action", "resource"]
+        return said["action"], said["resource"]
+
+
+@asynccontextmanager
+async def serving(gateway: FakeGateway, door: Door | None = None) -> AsyncIterator[HttpServer]:
+    server = await serve(build_app(gateway, door=door))
+    try:
+        yield server
+    finally:
+        await server.stop(grace_s=0.1)
+
+
+@asynccontextmanager
+async def peer(server: HttpServer, path: str = "/scheduler", **options: Any) -> AsyncIterator[Peer]:
+    async with connect(f"ws://127.0.0.1:{server.port}{path}", ping_interval=None, **options) as socket:
+        yield Peer(socket)
+
+
+async def until(claim: Any) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not claim():
+            await asyncio.sleep(0.005)
