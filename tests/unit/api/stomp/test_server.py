@@ -28,7 +28,7 @@ from tests.unit.api.fake_gateway import TOKEN, FakeGateway
 from .stage import Peer, peer, serving, until
 
 ME = Caller("tester")
-BEARER = {"additional_headers": {"authorization": f"Bearer {TOKEN}"}}
+BEARER: dict[str, Any] = {"additional_headers": {"authorization": f"Bearer {TOKEN}"}}
 
 
 @pytest.fixture
