@@ -66,4 +66,5 @@ def _rules_of(job: Job, part: int, spec: GroupSpec) -> Rules | None:
     if not (is_gang or spec.exclusive or spec.distinct or spec.spread or spec.affinity):
         return None
     gang = 0 if not is_gang else job.id * PARTS_MAX + (0 if job.options.gang else part + 1)
-    return Rules(job.id, gang, spec.exclusive, spec.distinct, spec.spread, spec.affinity)
+    group = part + 1 if spec.distinct or spec.spread else 0  # groups that are alike must not keep one another apart
+    return Rules(job.id, gang, spec.exclusive, spec.distinct, spec.spread, spec.affinity, group)

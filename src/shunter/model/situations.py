@@ -60,6 +60,7 @@ class RuleRow(msgspec.Struct, frozen=True, array_like=True):
     distinct: str = ""
     spread: tuple[Spread, ...] = ()
     affinity: tuple[Affinity, ...] = ()
+    group: int = 0
 
 
 class ClassRow(msgspec.Struct, frozen=True, array_like=True):

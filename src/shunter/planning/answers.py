@@ -176,7 +176,7 @@ def class_row(task_class: TaskClass) -> ClassRow:
     rules = task_class.rules
     row = None
     if rules is not None:
-        row = RuleRow(rules.job, rules.gang, rules.exclusive, rules.distinct, rules.spread, rules.affinity)
+        row = RuleRow(rules.job, rules.gang, rules.exclusive, rules.distinct, rules.spread, rules.affinity, rules.group)
     return ClassRow(
         task_class.id,
         dict(task_class.needs),
@@ -198,7 +198,7 @@ def read_class(row: ClassRow) -> TaskClass:
         row.id, row.needs, row.namespace, row.user, row.priority, row.datacenters, row.constraints, row.queue,
         row.runtime, row.deadline_ms,
         None if rules is None
-        else Rules(rules.job, rules.gang, rules.exclusive, rules.distinct, rules.spread, rules.affinity),
+        else Rules(rules.job, rules.gang, rules.exclusive, rules.distinct, rules.spread, rules.affinity, rules.group),
     )  # fmt: skip
 
 

@@ -63,6 +63,7 @@ class Rules:
     distinct: str = ""
     spread: tuple[Spread, ...] = ()
     affinity: tuple[Affinity, ...] = ()
+    group: int = 0  # of the job, where a rule is about the tasks of one group among themselves
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round
@@ -370,5 +371,18 @@ def test_whoever_was_held_back_for_a_winner_goes_on_when_that_has_started() -> N
         assert stage.counts(low.job_id) == {"stopping": 1}
         await stage.end(small, first[1], exit_code=143, how="stopped")
         assert stage.counts(held.job_id) == {"assigned": 1}
+
+    play(scene)
+
+
+def test_groups_that_are_alike_do_not_keep_one_another_apart() -> None:
+    """`distinct` is about the tasks of one group; a gang of two such groups fits on one node."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=2)
+        whole = spec("pair", distinct="host", options=JobOptions(gang=True))
+        left = whole.groups[0]
+        await stage.submit(replace(whole, groups=(replace(left, name="left"), replace(left, name="right"))))
+        assert len(stage.orders()) == 2
 
     play(scene)
