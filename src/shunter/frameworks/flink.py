@@ -155,6 +155,7 @@ def java_words(told: Told, role: str, options: list[str], settings: dict[str, st
         *module_options(told.home),
         *(word for part in ("all", role) for word in shlex.split(settings.get(f"env.java.opts.{part}", ""))),
         f"-Dlog4j.configurationFile=file:{conf}/log4j.properties",
+        f"-Djava.io.tmpdir={Path.cwd()}",
         *("-classpath", f"{told.home}/lib/*"),
         MAIN_CLASSES[role],
         *("--configDir", str(conf)),

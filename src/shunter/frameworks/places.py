@@ -34,6 +34,7 @@ class Kind:
     requirement: str
     folder: str  # of the package, within site-packages
     home_variable: str
+    python_variable: str
     jar: str  # names the version
     pythons: tuple[tuple[int, int], tuple[int, int]]  # the first and the last that its package runs on
 
@@ -46,6 +47,7 @@ KINDS = {
         "pyspark>=4.0,<5",
         "pyspark",
         "SPARK_HOME",
+        "PYSPARK_PYTHON",
         "jars/spark-core_*-*.jar",
         ((3, 10), (3, 14)),
     ),
@@ -56,6 +58,7 @@ KINDS = {
         "apache-flink>=2.0,<3",
         "pyflink",
         "FLINK_HOME",
+        "PYFLINK_EXECUTABLE",
         "lib/flink-dist-*.jar",
         ((3, 9), (3, 12)),
     ),
@@ -85,7 +88,7 @@ class Java:
 def find_framework(kind: Kind, environment: Environment = os.environ) -> Framework | None:
     if given := environment.get(kind.home_variable):
         version = version_at(kind, Path(given))
-        python = environment.get("PYSPARK_PYTHON") or shutil.which("python3", path=environment.get("PATH"))
+        python = environment.get(kind.python_variable) or shutil.which("python3", path=environment.get("PATH"))
         return Framework(kind.name, version, given, python or "python3") if version else None
     return read_mark(frameworks_folder(environment) / kind.name)
 

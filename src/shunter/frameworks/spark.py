@@ -17,7 +17,9 @@ from shunter.frameworks.ports import until_open
 from shunter.frameworks.told import Told, driver_address, listen, own_port
 
 DAEMON_HEAP = "64m"  # of Master and Worker; testbeds.framework_memory counts with what they take in all
-DAEMON_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k -XX:ReservedCodeCacheSize=24m"
+TEMPORARY = "-Djava.io.tmpdir=."  # the folder of the task, which goes away with it
+DAEMON_OPTIONS = f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k -XX:ReservedCodeCacheSize=24m {TEMPORARY}"
+JAVA_OPTIONS = ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
 MASTER_MAX_S = 120.0  # to listen; a node may be busy
 EXECUTORS_MAX_S = 600  # for all executors to register before the application goes on without some
 LOGGING = """\
@@ -55,8 +57,8 @@ def run_driver(told: Told, children: Children) -> int:
     application = children.start(submit, environment)
     code = children.wait(application)
     assert isinstance(code, int)
-    children.kill()  # the Master, which would complain of a signal
     board.say_farewell(f"{ENDED} {code}")
+    children.kill()  # the Master, which would complain of a signal
     return code
 
 
@@ -134,6 +136,7 @@ def settings_of(told: Told) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.warehouse.dir": str(Path.cwd() / "warehouse"),
         **application["conf"],
+        **{key: f"{TEMPORARY} {application['conf'].get(key, '')}".strip() for key in JAVA_OPTIONS},
         "spark.driver.host": told.host,
         "spark.driver.bindAddress": told.host,
         "spark.driver.port": str(own_port("DRIVER")),

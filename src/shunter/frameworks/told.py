@@ -20,9 +20,10 @@ class Told:
     host: str  # this node's address, as the cluster knows it
 
     def environment(self) -> dict[str, str]:
-        """Of the programs that are started: the task's own, with the Java that was found."""
+        """Of the programs that are started: the task's own, with the Java that was found. Temporary files go into the
+        task's folder, and away with it."""
         path = f"{self.java_home}/bin{os.pathsep}{os.environ.get('PATH', '')}"
-        return {**os.environ, "JAVA_HOME": self.java_home, "PATH": path}
+        return {**os.environ, "JAVA_HOME": self.java_home, "PATH": path, "TMPDIR": str(Path.cwd())}
 
     def file(self, path: str) -> str:
         """A file that the application names; it must be on this node."""
