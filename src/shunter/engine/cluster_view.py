@@ -13,6 +13,7 @@ import numpy as np
 from shunter.engine.books.cluster import HOLD_SETTING, RESERVE_SETTING
 from shunter.engine.books.durations import DurationBook
 from shunter.engine.elsewhere import has_another
+from shunter.engine.gangs import is_gathering
 from shunter.engine.records import ClassRecord, Group, Job
 from shunter.engine.state import State
 from shunter.model.lifecycles import TaskState
@@ -52,10 +53,15 @@ def note_changes(state: State) -> None:
     """Put down anew what waits of the classes that were touched since the last view."""
     state.touched_classes.update(state.avoiders)  # whether there is another node for them changes with the nodes
     state.avoiders.clear()
+    state.touched_classes.update(state.gathering)  # and whether a gang is complete, with all of its classes
+    state.gathering.clear()
     for class_id in state.touched_classes:
         record = state.classes.get(class_id)
         group = record.first_ready() if record is not None and not record.key.node else None
         if record is None or group is None:
+            state.waiting.drop(class_id)
+        elif is_gathering(record, group):
+            state.gathering[class_id] = None
             state.waiting.drop(class_id)
         else:
             state.waiting.put(_queued(state, record, group))

@@ -5,26 +5,28 @@ Whoever decided: what no longer fits is left, and the rest applies. A gang appli
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.elsewhere import has_another
+from shunter.engine.gangs import call_back, gang_of, is_whole
 from shunter.engine.records import ClassRecord, Group
 from shunter.engine.round import Round
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.planning.view import Decision, IntArray, Placement, Preemption
 
-_LIVE = (int(TaskState.ASSIGNED), int(TaskState.RUNNING))
+_ASSIGNED, _RUNNING = int(TaskState.ASSIGNED), int(TaskState.RUNNING)
 
 
 def carry_out(round: Round, decision: Decision) -> None:
     for placements in _together(round, decision.placements):
         for placement in placements:
             apply_placement(round, placement)
-    for preemption in decision.preemptions:
-        preempt(round, preemption)
+    if decision.preemptions:
+        preempt(round, decision.preemptions)
 
 
 def _together(round: Round, placements: list[Placement]) -> Iterable[list[Placement]]:
@@ -32,61 +34,100 @@ def _together(round: Round, placements: list[Placement]) -> Iterable[list[Placem
     gangs: dict[int, list[Placement]] = {}
     for placement in placements:
         record = round.state.classes.get(placement.class_id)
-        gang = record.key.rules.gang if record is not None and record.key.rules is not None else 0
+        gang = gang_of(record) if record is not None else 0
         if gang:
             gangs.setdefault(gang, []).append(placement)
         else:
             yield [placement]
-    for gang, members in gangs.items():
-        if _is_whole(round, gang, members):
+    for members in gangs.values():
+        if _starts_whole(round, members):
             yield members
 
 
-def _is_whole(round: Round, gang: int, placements: list[Placement]) -> bool:
-    classes = [
-        record
-        for record in round.state.classes.values()
-        if record.queued and record.key.rules is not None and record.key.rules.gang == gang
-    ]
+def _starts_whole(round: Round, placements: list[Placement]) -> bool:
+    state, nodes = round.state, round.state.nodes.view
     given = {placement.class_id: int(placement.counts.sum()) for placement in placements}
-    if any(given.get(record.id, 0) < record.queued for record in classes):
+    if not is_whole(state, state.classes[placements[0].class_id], given) or not _is_admitted(round, given):
         return False
-    nodes = round.state.nodes.view
     wanted: dict[int, IntArray] = {}
     for placement in placements:
-        vector = round.state.classes[placement.class_id].vector
+        record = state.classes[placement.class_id]
+        if (_room(round, record, placement.nodes) < placement.counts).any():
+            return False
+        vector = record.vector
         for node, count in zip(placement.nodes.tolist(), placement.counts.tolist(), strict=True):
             needs = np.zeros(len(nodes.resources), np.int64)
             needs[: vector.size] = vector * count
             wanted[node] = wanted[node] + needs if node in wanted else needs
-    return all(
-        nodes.eligible[node] and (nodes.reserved[node] + needs <= nodes.capacity[node]).all()
-        for node, needs in wanted.items()
-    )
+    return all((nodes.reserved[node] + needs <= nodes.capacity[node]).all() for node, needs in wanted.items())
 
 
-def preempt(round: Round, preemption: Preemption) -> None:
-    """Tell the youngest tasks of a class on a node to end; they come back to the queue. So do tasks that have no lane
-    there yet: otherwise they would take the lanes that are to be given up."""
-    state, record = round.state, round.state.classes.get(preemption.victim)
-    if record is None:
-        return
-    table, slots = state.table, {group.slot for group in state.groups if group and group.task_class is record}
-    rows = np.flatnonzero(
-        (table.node[: table.used] == preemption.node) & np.isin(table.group[: table.used], list(slots))
-    )
-    live = rows[np.isin(table.state[rows], (int(TaskState.ASSIGNED), int(TaskState.RUNNING)))]
+def _is_admitted(round: Round, given: dict[int, int]) -> bool:
+    """Whether so many tasks of classes of one job may start at once, by their limits, their queue and licences."""
+    state, licences = round.state, Counter[str]()
+    for class_id, count in given.items():
+        record = state.classes[class_id]
+        if lanes_max(round, record) < count:
+            return False
+        for resource, need in record.licences:
+            licences[resource] += need * count
+    queue = record.key.queue
+    most = state.queues.get(queue).running_max
+    if most and state.queue_widths[queue] + sum(given.values()) > most:
+        return False
+    known = state.cluster.licences()
+    return all(state.licences_used[name] + count <= known.get(name, 0) for name, count in licences.items())
+
+
+def preempt(round: Round, preemptions: list[Preemption]) -> None:
+    """Tell the youngest tasks of each class on its node to end; they come back to the queue. Of a gang all end."""
+    state, live = round.state, _live_rows(round, preemptions)
+    called: set[int] = set()
+    for preemption in preemptions:
+        record = state.classes.get(preemption.victim)
+        rows = live.get((preemption.victim, preemption.node), [])
+        if record is None or not rows:
+            continue
+        winner = state.classes.get(preemption.winner)
+        whose = winner.first_ready() if winner is not None else None
+        reason = f"preempted by {whose.job.ref}" if whose is not None else "preempted"
+        if not gang_of(record):
+            ended = _preempt_youngest(round, record, preemption, np.array(rows), reason)
+            live[preemption.victim, preemption.node] = [row for row in rows if row not in ended]
+        elif gang_of(record) not in called:
+            called.add(gang_of(record))
+            call_back(round, record, reason)
+
+
+def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, int], list[int]]:
+    """By class and node, for the nodes on which somebody is to end: what was told to start there and not to end."""
+    state, table, used = round.state, round.state.table, round.state.table.used
+    is_meant = np.zeros(state.nodes.view.count, np.bool_)
+    is_meant[[preemption.node for preemption in preemptions]] = True
+    states = table.state[:used]
+    rows = np.flatnonzero(is_meant[table.node[:used]] & ((states == _ASSIGNED) | (states == _RUNNING)))
+    live: dict[tuple[int, int], list[int]] = {}
+    for row, slot, node in zip(rows.tolist(), table.group[rows].tolist(), table.node[rows].tolist(), strict=True):
+        group = state.groups[slot]
+        assert group is not None, "its tasks are live"
+        live.setdefault((group.task_class.id, node), []).append(row)
+    return live
+
+
+def _preempt_youngest(
+    round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, reason: str
+) -> set[int]:
+    """So do tasks that have no lane there yet: otherwise they would take the lanes that are to be given up."""
+    state, table = round.state, round.state.table
     lanes = record.lanes.get(preemption.node)
     count = preemption.count + max(0, lanes.outstanding - lanes.width if lanes is not None else 0)
-    started = table.started_ms[live]
-    youngest = live[np.lexsort((-started, started > 0))][:count]
-    winner = state.classes.get(preemption.winner)
-    whose = winner.first_ready() if winner is not None else None
-    reason = f"preempted by {whose.job.ref}" if whose is not None else "preempted"
-    for row in youngest.tolist():
+    started = table.started_ms[rows]
+    youngest = rows[np.lexsort((-started, started > 0))][:count].tolist()
+    for row in youngest:
         group = state.groups[table.group[row]]
         assert group is not None
         send_back(round, group, row - group.base, reason)
+    return set(youngest)
 
 
 def send_back(round: Round, group: Group, index: int, reason: str, grace_s: float | None = None) -> None:
@@ -104,7 +145,7 @@ def apply_placement(round: Round, placement: Placement) -> None:
         return
     fitting = np.minimum(placement.counts, _room(round, record, placement.nodes))
     most = min(record.queued, lanes_max(round, record))
-    for node, count in zip(placement.nodes.tolist(), fitting.tolist(), strict=True):
+    for node, count in _avoided_first(record, placement.nodes.tolist(), fitting.tolist()):
         count = min(count, most)
         most -= count
         if count <= 0:
@@ -116,6 +157,15 @@ def apply_placement(round: Round, placement: Placement) -> None:
         give(round, record, node, count)
         if lanes.outstanding < lanes.width:  # some of them shall not go there
             round.record(c.LanesSet(record.id, node, lanes.outstanding))
+
+
+def _avoided_first(record: ClassRecord, nodes: list[int], counts: list[int]) -> list[tuple[int, int]]:
+    """Of a gang, those nodes first that some of its tasks are not to use again: the others go there."""
+    placed = list(zip(nodes, counts, strict=True))
+    if not gang_of(record):
+        return placed
+    avoided = {node for group in record.groups for node in (group.avoiding or {}).values()}
+    return sorted(placed, key=lambda each: each[0] not in avoided)
 
 
 def lanes_max(round: Round, record: ClassRecord, single: Group | None = None) -> int:
@@ -182,7 +232,8 @@ def give(round: Round, record: ClassRecord, node: int, count: int) -> None:
 
 
 def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[Group, int, int, int] | None:
-    """The next run of ready tasks: of the oldest group, unless its tasks shall not go to this node again."""
+    """The next run of ready tasks: of the oldest group, unless its tasks shall not go to this node again. A gang is not
+    torn apart for that: who finds nobody to change places with goes there again."""
     group = record.first_ready()
     if group is None or not group.avoiding:
         return None if group is None else (group, *group.ready[-1])
@@ -193,4 +244,5 @@ def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[Group, in
             for index in range(first, last + 1):
                 if not is_avoided or avoiding.get(index) != node:
                     return group, index, index, attempts
-    return None
+    group = record.first_ready() if gang_of(record) else None
+    return None if group is None else (group, *group.ready[-1])

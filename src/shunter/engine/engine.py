@@ -23,6 +23,7 @@ from shunter.engine.dependencies import Past, runs_asked_for
 from shunter.engine.drains import on_drain, on_undrain
 from shunter.engine.endings import end_jobs
 from shunter.engine.feed import Feed, Published
+from shunter.engine.gangs import keep_gangs_whole
 from shunter.engine.holds import on_hold
 from shunter.engine.live_settings import on_set
 from shunter.engine.moves import on_move
@@ -342,6 +343,7 @@ class Engine:
             keep_up(round)
             reconcile(round)
             if self._is_paused:
+                keep_gangs_whole(round)
                 shrink(round)  # lanes that nobody gives up now would stay reserved in the next life
             else:
                 place(round, self.brain, self.schedulers.is_led(round.now_ms))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from shunter.engine.cluster_view import build_view
 from shunter.engine.decisions import apply_placement, preempt
+from shunter.engine.gangs import gang_of, is_whole
 from shunter.engine.item_checks import Admitted, ItemChecks
 from shunter.engine.round import Round
 from shunter.engine.scheduling_items import apply_schedulings, check_schedulings
@@ -49,8 +50,8 @@ def on_decision(
             return DecisionAnswer(round.state.version, refusals=checks.refusals)
     apply_schedulings(round, decision, decider.name, checks.refuse)
     placed = sum(_place(round, each) for each in admitted)
-    for preemption in preemptions:
-        preempt(round, preemption)
+    if preemptions:
+        preempt(round, preemptions)
     has_changed = len(round.changes) > recorded
     return DecisionAnswer(round.state.version + has_changed, placed, checks.refusals)
 
@@ -61,31 +62,19 @@ def _admit(round: Round, decision: Decision, checks: ItemChecks) -> list[Admitte
     for number, placement in enumerate(decision.placements):
         item = f"placements[{number}]"
         each = checks.admit(placement, item)
-        gang = _gang_of(round, placement)
+        record = round.state.classes.get(placement.class_id)
+        gang = gang_of(record) if record is not None else 0
         if gang:
             gangs.setdefault(gang, []).append((item, each))
         elif each.tasks:
             admitted.append(each)
-    for gang, members in gangs.items():
-        if _is_whole(round, gang, [each for _, each in members]):
+    for members in gangs.values():
+        given = {each.class_id: each.tasks for _, each in members}
+        if is_whole(round.state, round.state.classes[members[0][1].class_id], given):
             admitted += [each for _, each in members]
         else:
             checks.refuse_gang([each for _, each in members], ", ".join(item for item, _ in members))
     return admitted
-
-
-def _gang_of(round: Round, placement: Placement) -> int:
-    record = round.state.classes.get(placement.class_id)
-    return record.key.rules.gang if record is not None and record.key.rules is not None else 0
-
-
-def _is_whole(round: Round, gang: int, members: list[Admitted]) -> bool:
-    given = {each.class_id: each.tasks for each in members}
-    return all(
-        given.get(record.id, 0) >= record.queued
-        for record in round.state.classes.values()
-        if record.queued and record.key.rules is not None and record.key.rules.gang == gang
-    )
 
 
 def _place(round: Round, admitted: Admitted) -> int:

@@ -13,6 +13,7 @@ from shunter.engine.beside import may_start
 from shunter.engine.brain import Brain
 from shunter.engine.cluster_view import build_view
 from shunter.engine.decisions import apply_placement, carry_out, lanes_max
+from shunter.engine.gangs import keep_gangs_whole
 from shunter.engine.moves import place_bound
 from shunter.engine.refilling import refill
 from shunter.engine.round import Round
@@ -25,6 +26,7 @@ PINNED_MAX = 1_000  # classes of one node each that are tried in one round
 
 def place(round: Round, policy: Policy, is_led: bool = False) -> None:
     """`is_led`: somebody outside of rounds decides, and nothing is left to the policy."""
+    keep_gangs_whole(round)
     refill(round)
     shrink(round)
     _place_pinned(round)
@@ -42,6 +44,7 @@ def place(round: Round, policy: Policy, is_led: bool = False) -> None:
     carry_out(round, decision)
     if decision.schedulings or decision.withdrawals:
         apply_schedulings(round, decision, policy.name, lambda item, reason: _refused(policy, item, reason))
+    keep_gangs_whole(round)
     round.is_partial |= decision.is_partial or decision.again_in_ms == 0
     if decision.again_in_ms:
         round.place_again_ms = round.now_ms + decision.again_in_ms

@@ -163,6 +163,10 @@ class Job:
         )
 
     @property
+    def has_gangs(self) -> bool:
+        return self.options.gang or any(spec.gang for spec in self.blueprint.groups)
+
+    @property
     def is_lasting(self) -> bool:
         return self.type in LASTING
 

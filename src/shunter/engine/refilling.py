@@ -37,10 +37,12 @@ def refill(round: Round) -> None:
 
 
 def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
-    """Whether the policy's choice still stands; what must be on one node, or nowhere for now, is not refilled."""
-    state = round.state
+    """Whether the policy's choice still stands; what must be on one node, or nowhere for now, is not refilled. Nor are
+    gangs: whatever comes back of one starts again with the others."""
+    state, rules = round.state, record.key.rules
     is_served = state.nodes.view.eligible[lanes.node] and not state.queues.get(record.key.queue).is_paused
-    return bool(lanes.may_refill and is_served and not record.key.node)
+    is_bound = bool(record.key.node or (rules is not None and rules.gang))
+    return bool(lanes.may_refill and is_served and not is_bound)
 
 
 def _in_order(round: Round, hungry: dict[int, list[Lanes]]) -> list[ClassRecord]:

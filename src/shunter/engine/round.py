@@ -85,6 +85,7 @@ class Round:
     summaries: dict[int, Any] = field(default_factory=dict)  # endings.Summary by job id, for whoever watches the job
     maybe_over: dict[int, None] = field(default_factory=dict)  # job ids, in order
     stirred: dict[tuple[int, int], None] = field(default_factory=dict)  # (job id, node or 0) of jobs to be kept up
+    shaken: dict[int, None] = field(default_factory=dict)  # ids of jobs with gangs of which tasks have moved
     stirred_nodes: dict[int, None] = field(default_factory=dict)
     has_stirred_nodes: bool = False  # testbeds look at nodes after `stirred_nodes` was dealt with
     hungry: dict[tuple[int, int], None] = field(default_factory=dict)  # (class id, node) of lanes that lost work
@@ -107,7 +108,10 @@ class Round:
             stir(self, change)
 
     def stir_job(self, change: Any) -> None:
-        """What happens to a job that is kept up is looked at before the round ends: by `engine.services`."""
+        """What happens to a job that is kept up is looked at before the round ends: by `engine.services`. What happens
+        to gangs is looked at by `engine.gangs`."""
+        if self.state.ganged and change.job in self.state.ganged:
+            self.shaken[change.job] = None
         if self.state.objects.applications:
             self.state.objects.stir_application(change.job)
         if not self.state.lasting.jobs:

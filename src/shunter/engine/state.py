@@ -62,9 +62,11 @@ class State:
         self.holders: dict[tuple[str, str], Holder] = {}  # (namespace, user) -> what their lanes reserve
         self.licences_used: Counter[str] = Counter()
         self.repelling: dict[int, Job] = {}  # jobs that want some others not beside them
+        self.ganged: dict[int, Job] = {}  # jobs with gangs
         # Not part of the committed state: what waits, as policies see it, and the classes to look at again for that.
         self.waiting = Waiting()
         self.touched_classes: dict[int, None] = {}
+        self.gathering: dict[int, None] = {}  # classes of gangs that are not shown until all of the gang is there
         self.avoiders: dict[int, None] = {}  # classes shown as avoiding the nodes of their last attempts
         self.queue_widths: Counter[str] = Counter()  # queue -> lanes of its classes
         self.cluster = ClusterBook()
@@ -181,6 +183,8 @@ class State:
         self.job_counts[job.state] += 1
         if job.repels:
             self.repelling[job.id] = job
+        if job.has_gangs:
+            self.ganged[job.id] = job
         names = self.names.setdefault(job.namespace, {})
         other = names.get(job.name)
         names[job.name] = job
@@ -236,6 +240,7 @@ class State:
     def _job_ended(self, change: c.JobEnded) -> None:
         job = self.jobs.pop(change.job)
         self.repelling.pop(job.id, None)
+        self.ganged.pop(job.id, None)
         self.move_job(job, JobEvent(change.event))
         self.job_counts[job.state] -= 1
         job.reason = change.reason or job.reason

@@ -101,10 +101,10 @@ def stop_range(round: Round, group: Group, first: int, last: int, now: bool, rea
     grace_s = 0.0 if now else group.spec.task.stop_grace_s
     states = table.state[base + first : base + last + 1]
     for start, end in runs_of(np.flatnonzero(states == _STOPPING)):
-        _tell_workers(round, group, first + start, first + end, grace_s, signal)
+        tell_workers(round, group, first + start, first + end, grace_s, signal)
 
 
-def _tell_workers(round: Round, group: Group, first: int, last: int, grace_s: float, signal: int) -> None:
+def tell_workers(round: Round, group: Group, first: int, last: int, grace_s: float, signal: int = 0) -> None:
     """One order to stop per run of tasks on the same node."""
     nodes = round.state.table.node[group.base + first : group.base + last + 1]
     cuts = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from shunter.engine.cluster_view import build_view
 from shunter.engine.dependencies import waits_for
 from shunter.engine.everywhere import class_of
+from shunter.engine.gangs import is_gathering
 from shunter.engine.records import Group, Job
 from shunter.engine.state import State
 from shunter.engine.views import counts_view
@@ -128,6 +129,8 @@ def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], 
     if len(delayed) == counts[TaskState.QUEUED]:
         wait = format_duration(max(min(delayed) - now_ms, 0) / 1000)
         return f"{some}: {job.name} waits out its back-off, and the next attempt comes in {wait}."
+    if gathering := _say_gathering(job, now_ms):
+        return f"{some}: {gathering}."
     limited = next((group for group in job.groups if _is_at_most(group)), None)
     if limited is not None:
         return f"{some}: {limited.spec.parallel_max} run at once, as many as parallel_max allows."
@@ -140,6 +143,20 @@ def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], 
         nodes = f" ({first.nodes} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
         return f"{some}: {first.text}{nodes}."
     return f"{some} for their turn in the next round."
+
+
+def _say_gathering(job: Job, now_ms: int) -> str:
+    """What a gang waits for that has to start again as a whole; empty if there is nothing."""
+    members = [group for group in job.groups if group.ready and is_gathering(group.task_class, group)]
+    if not members:
+        return ""
+    gang = job.groups if job.options.gang else members
+    ending = sum(len(group.coming_back or ()) for group in gang)
+    if ending:
+        are = "more is ending" if ending == 1 else "more are ending"
+        return f"the gang starts again as a whole, and {ending} {are}"
+    due_ms = max(at_ms for group in gang for at_ms in (group.delayed or {}).values())
+    return f"the gang starts again as a whole, after a back-off of {format_duration(max(due_ms - now_ms, 0) / 1000)}"
 
 
 def _is_at_most(group: Group) -> bool:

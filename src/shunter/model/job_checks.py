@@ -77,6 +77,9 @@ def _check_together(spec: dict[str, Any], groups: list[Group], path: str, proble
             if "gang" in group.own and not group.values["gang"]:
                 fix = "leave it out, or set gang for some groups rather than for the job"
                 problems.add(group.at("gang"), "must not be false where the whole job is a gang", fix=fix)
+            if group.values["after"]:
+                fix = "leave it out, or set gang for some groups rather than for the job"
+                problems.add(group.at("after"), "cannot be given where the whole job starts as a gang", fix=fix)
 
 
 def _check_times(spec: dict[str, Any], path: str, problems: Problems) -> None:

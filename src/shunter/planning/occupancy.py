@@ -18,10 +18,17 @@ class Occupancy:
     amounts: IntArray
     by_node: IntArray  # entries, those of one node together
     starts: IntArray  # where in `by_node` the entries of each row begin; one more than there are rows
+    gang: IntArray  # of each entry; 0 means none
+    gangs: dict[int, IntArray]  # the entries of each gang: they end together
 
     def on(self, row: int) -> IntArray:
         """The entries on one node."""
         return self.by_node[self.starts[row] : self.starts[row + 1]]
+
+    def together(self, entry: int) -> IntArray:
+        """The entries that end with this one: all of its gang, or itself alone."""
+        gang = int(self.gang[entry])
+        return self.gangs[gang] if gang else np.array([entry])
 
     def with_counts(self, counts: IntArray) -> Occupancy:
         return replace(self, running=replace(self.running, count=counts))
@@ -41,11 +48,21 @@ def read_occupancy(view: ClusterView, ledger: Ledger) -> Occupancy | None:
         return None
     running = view.running()
     ids, of_entry = np.unique(running.class_ids, return_inverse=True)
-    table = np.zeros((len(ledger.column), len(ids)), dtype=np.int64)
+    table, gangs = np.zeros((len(ledger.column), len(ids)), dtype=np.int64), np.zeros(len(ids), dtype=np.int64)
     for number, class_id in enumerate(ids.tolist()):
-        for resource, need in view.classes(class_id).needs.items():
+        task_class = view.classes(class_id)
+        gangs[number] = task_class.rules.gang if task_class.rules is not None else 0
+        for resource, need in task_class.needs.items():
             if resource in ledger.column:
                 table[ledger.column[resource], number] = need
     by_node = np.argsort(running.node, kind="stable")
     starts = np.searchsorted(running.node[by_node], np.arange(ledger.count + 1))
-    return Occupancy(running, table[:, of_entry.ravel()], by_node, starts)
+    gang = gangs[of_entry.ravel()]
+    return Occupancy(running, table[:, of_entry.ravel()], by_node, starts, gang, _by_gang(gang))
+
+
+def _by_gang(gang: IntArray) -> dict[int, IntArray]:
+    entries = np.flatnonzero(gang)
+    entries = entries[np.argsort(gang[entries], kind="stable")]
+    numbers, firsts = np.unique(gang[entries], return_index=True)
+    return dict(zip(numbers.tolist(), np.split(entries, firsts[1:]), strict=True)) if len(entries) else {}

@@ -25,6 +25,7 @@ PREEMPT_GAP = 10  # a task is ended only for one whose priority is at least so m
 WINNERS_MAX = 50  # nodes on which room is made in one decision; the next goes on
 GANG_WINNERS_MAX = 200  # the same for a gang, which cannot go on the next time
 LET_GO_MAX = 16  # chosen tasks that others are moved for, to let them go on
+NO_ROWS: IntArray = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +91,15 @@ class _Attempt:
         if any(each.task_class.rules is not None and each.task_class.rules.exclusive for each in self._item.members):
             return
         running = self._occupancy.running
-        by_worth = sorted(self._chosen, key=lambda entry: (-running.priority[entry], running.started_ms[entry]))
+        first = [entry for entry in self._chosen if entry == self._with(entry)[0]]
+        by_worth = sorted(first, key=lambda entry: (-running.priority[entry], running.started_ms[entry]))
         tries, has_moved = LET_GO_MAX, True
         while has_moved:
             has_moved = False
             for entry in by_worth:
                 while self._chosen[entry] and self._is_idle(entry):
-                    self._end(entry, -1)
+                    for each in self._with(entry):
+                        self._end(each, -self._part(each))
             for entry in by_worth:
                 if self._chosen[entry] and tries and self._may_move():
                     tries -= 1
@@ -124,10 +127,11 @@ class _Attempt:
             row, victims = found
             for entry, count in victims.chosen.items():
                 self._end(entry, count)
+            others = np.unique(self._occupancy.running.node[list(victims.chosen)]) if self._occupancy.gangs else NO_ROWS
             room = int(self._site.ledger.room(queued.task_class, np.array([row]), missing)[0])
             served = 1 if self._site.couplings.couples(queued.task_class) else room
             self._put(queued, Picked(np.array([row]), np.array([served])))
-            yielding.renew(row)
+            yielding.renew(row, others)
             missing -= served
             self.winners += 1
         return True
@@ -142,19 +146,31 @@ class _Attempt:
         self._count[entry] -= count
         self._chosen[entry] += count
 
+    def _with(self, entry: int) -> list[int]:
+        """The chosen entries that go on together if one of them does: those of its gang, or it alone."""
+        return [each for each in self._occupancy.together(entry).tolist() if self._chosen[each]] or [entry]
+
+    def _part(self, entry: int) -> int:
+        """How many of its tasks are spared at a time: one, but of a gang all."""
+        return self._chosen[entry] if self._occupancy.gang[entry] else 1
+
     def _is_idle(self, entry: int) -> bool:
-        """Whether nobody uses the room of one of its tasks."""
-        free = self._site.ledger.free[:, self._occupancy.running.node[entry]]
-        return bool((free >= self._occupancy.amounts[:, entry]).all())
+        """Whether nobody uses the room of one of its tasks; of a gang, of all of them."""
+        free, held = self._site.ledger.free, dict[int, IntArray]()
+        for each in self._with(entry):
+            node, amounts = int(self._occupancy.running.node[each]), self._occupancy.amounts[:, each] * self._part(each)
+            held[node] = held[node] + amounts if node in held else amounts
+        return all((free[:, node] >= amounts).all() for node, amounts in held.items())
 
     def _may_move(self) -> bool:
         """Whether there is any room for one task more of any member: if not, nobody can be moved."""
         return any(len(self._site.pick(each, 1).rows) for each in self._item.members)
 
     def _goes_without(self, entry: int) -> bool:
-        """Whether as much can be placed if one task of the entry goes on; if so, it is placed that way."""
+        """Whether as much can be placed if one task of the entry goes on, or its gang; if so, it is placed that way."""
         fewer = self._chosen.copy()
-        fewer[entry] -= 1
+        for each in self._with(entry):
+            fewer[each] -= self._part(each)
         site = self._future.scratch()
         entries = np.array([each for each, count in fewer.items() if count], dtype=np.int64)
         if len(entries):

@@ -1,14 +1,15 @@
 """The cheapest tasks on one node that must end so that another fits there. Called by `yielding`, node by node.
 
-Fewest first; among those the least important; among those the youngest, which lose the least work. The search is exact:
-it walks through the choices and cuts off whatever cannot beat the best so far. When the effort is spent it keeps the
-best that it has seen, of which no task is superfluous.
+A gang ends as a whole, so a part of it on the node costs all of it. Fewest first; among those the least important;
+among those the youngest, which lose the least work. The search is exact: it walks through the choices and cuts off
+whatever cannot beat the best so far. When the effort is spent it keeps the best that it has seen, of which no task is
+superfluous.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 SEARCH_STEPS_MAX = 10_000  # for all nodes that one class looks at in a decision
 NODE_STEPS_MAX = 1_000  # of these, for one node
@@ -19,13 +20,14 @@ Chosen = dict[int, int]  # entry -> tasks of it that end
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """Tasks on the node that are alike, and may be ended."""
+    """Tasks on the node that are alike, and may be ended. Of a gang there is one, which stands for all of it."""
 
     entry: int
-    amounts: tuple[int, ...]  # what one of them holds, by resource
+    amounts: tuple[int, ...]  # what one of them holds here, by resource
     count: int
     priority: int
     started_ms: int
+    tasks: int = 1  # that end with one of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def choose_victims(tenants: Sequence[Tenant], lacking: Sequence[int], effort: Ef
         return NOBODY
     deficit = tuple(lacking[number] for number in short)
     useful = [
-        Tenant(each.entry, tuple(each.amounts[number] for number in short), each.count, each.priority, each.started_ms)
+        replace(each, amounts=tuple(each.amounts[number] for number in short))
         for each in tenants
         if each.count > 0 and any(each.amounts[number] > 0 for number in short)
     ]
@@ -69,9 +71,9 @@ def choose_victims(tenants: Sequence[Tenant], lacking: Sequence[int], effort: Ef
 def cost_of(tenants: Sequence[Tenant], chosen: Chosen) -> Cost:
     by_entry = {each.entry: each for each in tenants}
     return (
-        sum(chosen.values()),
-        sum(by_entry[entry].priority * count for entry, count in chosen.items()),
-        -sum(by_entry[entry].started_ms * count for entry, count in chosen.items()),
+        sum(by_entry[entry].tasks * count for entry, count in chosen.items()),
+        sum(by_entry[entry].tasks * by_entry[entry].priority * count for entry, count in chosen.items()),
+        -sum(by_entry[entry].tasks * by_entry[entry].started_ms * count for entry, count in chosen.items()),
     )
 
 
@@ -90,7 +92,11 @@ class _Search:
             self._most.append(tuple(map(max, self._most[-1], each.amounts)))
         self._most.reverse()
         self._better = [
-            [i for i in range(j) if all(map(int.__ge__, tenants[i].amounts, tenants[j].amounts))]
+            [
+                i
+                for i in range(j)
+                if tenants[i].tasks <= tenants[j].tasks and all(map(int.__ge__, tenants[i].amounts, tenants[j].amounts))
+            ]
             for j in range(len(tenants))
         ]
 
@@ -111,7 +117,8 @@ class _Search:
             self._taken[index] = count
             left = tuple(amount - held * count for amount, held in zip(deficit, tenant.amounts, strict=True))
             tasks, priorities, ages = cost
-            more = (tasks + count, priorities + tenant.priority * count, ages - tenant.started_ms * count)
+            ended = count * tenant.tasks
+            more = (tasks + ended, priorities + tenant.priority * ended, ages - tenant.started_ms * ended)
             self.walk(index + 1, left, more)
         self._taken[index] = 0
 
@@ -141,7 +148,7 @@ def _quick(tenants: list[Tenant], deficit: tuple[int, ...]) -> Chosen:
     """A good choice to start from: those first that cover the largest part of what lacks."""
     chosen: Chosen = {}
     left = deficit
-    for each in sorted(tenants, key=lambda each: -_covered(each, deficit)):
+    for each in sorted(tenants, key=lambda each: -_covered(each, deficit) / each.tasks):
         enough = max((_ceil(amount, held) for amount, held in zip(left, each.amounts, strict=True) if held), default=0)
         count = min(max(enough, 0), each.count)
         if count:

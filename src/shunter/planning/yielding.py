@@ -8,18 +8,29 @@ there are, and what was found out about them serves the next task too.
 from __future__ import annotations
 
 import heapq
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from shunter.planning.candidates import feasible
 from shunter.planning.occupancy import Occupancy
 from shunter.planning.site import Site
-from shunter.planning.victims import SEARCH_STEPS_MAX, Cost, Effort, Tenant, Victims, choose_victims
+from shunter.planning.victims import (
+    NOBODY,
+    SEARCH_STEPS_MAX,
+    Chosen,
+    Cost,
+    Effort,
+    Tenant,
+    Victims,
+    choose_victims,
+    cost_of,
+)
 from shunter.planning.view import BoolArray, IntArray, Queued
 
 NODES_SEARCHED_MAX = 64  # before the first task of a class has its node
 NODES_MORE_MAX = 4  # and for each task after it
+AT_LEAST_ONE: Cost = (1, 0, -(2**62))  # below what victims cost wherever there must be any
 
 
 class Yielding:
@@ -34,14 +45,15 @@ class Yielding:
         self._searches = NODES_SEARCHED_MAX
         self._effort = Effort(SEARCH_STEPS_MAX)
         self._allowed = self._allow()
-        self._heap: list[tuple[Cost, int, Victims | None]] = self._bounds()
+        self._age = [0] * site.ledger.count  # of what is known of each row: what is older is void
+        self._heap: list[tuple[Cost, int, int, Victims | None]] = self._bounds()
         heapq.heapify(self._heap)
 
     def cheapest(self) -> tuple[int, Victims] | None:
         """The row on which room for one task costs least, and who has to end there; it leaves the line."""
         while self._heap:
-            _, row, victims = heapq.heappop(self._heap)
-            if not self._allowed[row]:
+            _, row, age, victims = heapq.heappop(self._heap)
+            if not self._allowed[row] or age != self._age[row]:
                 continue
             if victims is not None:
                 return row, victims
@@ -49,18 +61,27 @@ class Yielding:
                 self._search(row)
         return None
 
-    def renew(self, row: int) -> None:
-        """Tasks on the row have ended, and one of the class has its place there."""
+    def renew(self, row: int, others: IntArray) -> None:
+        """Tasks on the row have ended, and one of the class has its place there. Where a gang has ended, so have tasks
+        on other rows: what comes free there costs nothing more."""
         if self._site.couplings.couples(self._queued.task_class):
             self._allowed = self._allow()
         self._searches += NODES_MORE_MAX
+        self._age[row] += 1
         self._search(row)
+        has_room = self._site.ledger.room(self._queued.task_class, others, 1) > 0
+        for other, is_free in zip(others.tolist(), has_room.tolist(), strict=True):
+            if other != row:
+                self._age[other] += 1
+                known = (NOBODY.cost, NOBODY) if is_free and not self._is_exclusive else (AT_LEAST_ONE, None)
+                heapq.heappush(self._heap, (known[0], other, self._age[other], known[1]))
 
     def _search(self, row: int) -> None:
         self._searches -= 1
         victims = self._victims_on(row)
         if victims is not None:
-            heapq.heappush(self._heap, (victims.cost, row, victims))
+            self._age[row] += 1
+            heapq.heappush(self._heap, (victims.cost, row, self._age[row], victims))
 
     def _allow(self) -> BoolArray:
         """Rows that have nothing against the class but a lack of room."""
@@ -74,44 +95,99 @@ class Yielding:
         allowed[[row for row in self._queued.avoid if row < len(allowed)]] = False
         return allowed
 
-    def _bounds(self) -> list[tuple[Cost, int, Victims | None]]:
+    def _bounds(self) -> list[tuple[Cost, int, int, Victims | None]]:
         """For each row where enough could end: the fewest tasks if all were as large as the largest, the least
         important, and the youngest."""
-        ledger, running = self._site.ledger, self._occupancy.running
+        ledger = self._site.ledger
         if any(resource not in ledger.column for resource in self._queued.task_class.needs):
             return []
-        entries = np.flatnonzero(self._counts > 0)
-        nodes, rows = running.node[entries], ledger.count
+        parts, rows = self._parts(), ledger.count
+        nodes = parts.node
         fewest = np.ones(rows, dtype=np.int64)
         possible = self._allowed & (np.bincount(nodes, minlength=rows) > 0)
         for resource, need in self._queued.task_class.needs.items():
-            amounts = self._occupancy.amounts[ledger.column[resource]][entries]
+            amounts = parts.amounts[ledger.column[resource]]
             free = ledger.free[ledger.column[resource]][:rows]
-            held = np.bincount(nodes, amounts * self._counts[entries], rows).astype(np.int64)
+            held = np.bincount(nodes, amounts * parts.count, rows).astype(np.int64)
             largest = np.zeros(rows, dtype=np.int64)
             np.maximum.at(largest, nodes, amounts)
             possible &= free + held >= need
             fewest = np.maximum(fewest, -(-(need - free) // np.maximum(largest, 1)))
-        priority, started = np.full(rows, 2**31), np.zeros(rows, dtype=np.int64)
-        np.minimum.at(priority, nodes, running.priority[entries])
-        np.maximum.at(started, nodes, running.started_ms[entries])
+        tasks, priority, started = np.full(rows, 2**31), np.full(rows, 2**31), np.zeros(rows, dtype=np.int64)
+        np.minimum.at(tasks, nodes, parts.tasks)
+        np.minimum.at(priority, nodes, parts.priority)
+        np.maximum.at(started, nodes, parts.started_ms)
+        fewest *= np.where(possible, tasks, 1)
         return [
-            ((int(fewest[row]), int(fewest[row] * priority[row]), -int(fewest[row] * started[row])), row, None)
+            ((int(fewest[row]), int(fewest[row] * priority[row]), -int(fewest[row] * started[row])), row, 0, None)
             for row in np.flatnonzero(possible).tolist()
         ]
+
+    def _parts(self) -> _Parts:
+        """What can end by itself on a node: a task of an entry, or all that a gang has there."""
+        occupancy, running = self._occupancy, self._occupancy.running
+        entries = np.flatnonzero(self._counts > 0)
+        ganged = entries[occupancy.gang[entries] > 0] if occupancy.gangs else entries[:0]
+        plain = entries[occupancy.gang[entries] == 0] if len(ganged) else entries
+        ones = np.ones(len(plain), dtype=np.int64)
+        parts = _Parts(
+            running.node[plain],
+            occupancy.amounts[:, plain],
+            self._counts[plain],
+            ones,
+            running.priority[plain],
+            running.started_ms[plain],
+        )
+        if not len(ganged):
+            return parts
+        gang, counts = occupancy.gang[ganged], self._counts[ganged]
+        _, first, part = np.unique(
+            np.stack([gang, running.node[ganged]]), axis=1, return_index=True, return_inverse=True
+        )
+        part = part.ravel()
+        _, of_gang = np.unique(gang, return_inverse=True)
+        tasks = np.bincount(of_gang, counts).astype(np.int64)[of_gang]
+        held = [np.bincount(part, amounts * counts).astype(np.int64) for amounts in occupancy.amounts[:, ganged]]
+        started = np.zeros(len(first), dtype=np.int64)
+        np.maximum.at(started, part, running.started_ms[ganged])
+        return parts.beside(
+            _Parts(
+                running.node[ganged][first],
+                np.array(held),
+                np.ones(len(first), dtype=np.int64),
+                tasks[first],
+                running.priority[ganged][first],
+                np.full(len(first), started.max()),  # of the youngest anywhere, which is a bound for each gang
+            )
+        )
 
     def _victims_on(self, row: int) -> Victims | None:
         ledger, needs = self._site.ledger, self._queued.task_class.needs
         columns = [ledger.column[resource] for resource in needs]
         tenants = self._tenants(row, columns)
         if self._is_exclusive:
-            return self._everybody_on(row, tenants)
+            return self._whole(self._everybody_on(row, tenants))
         lacking = [need - int(ledger.free[column, row]) for column, need in zip(columns, needs.values(), strict=True)]
-        return choose_victims(tenants, lacking, self._effort)
+        return self._whole(choose_victims(tenants, lacking, self._effort))
+
+    def _whole(self, victims: Victims | None) -> Victims | None:
+        """With all of each gang of which a part was chosen."""
+        if victims is None or not self._occupancy.gangs:
+            return victims
+        chosen: Chosen = {}
+        for entry, count in victims.chosen.items():
+            if self._occupancy.gang[entry]:
+                ends = self._occupancy.together(entry).tolist()
+                chosen |= {each: int(self._counts[each]) for each in ends if self._counts[each] > 0}
+            else:
+                chosen[entry] = count
+        return Victims(chosen, victims.cost)
 
     def _tenants(self, row: int, columns: list[int]) -> list[Tenant]:
-        running = self._occupancy.running
-        return [
+        running, gang = self._occupancy.running, self._occupancy.gang
+        entries = [entry for entry in self._occupancy.on(row).tolist() if self._counts[entry] > 0]
+        gangs = {int(gang[entry]): entry for entry in reversed(entries) if gang[entry]} if self._occupancy.gangs else {}
+        tenants = [
             Tenant(
                 entry,
                 tuple(self._occupancy.amounts[columns, entry].tolist()),
@@ -119,15 +195,49 @@ class Yielding:
                 int(running.priority[entry]),
                 int(running.started_ms[entry]),
             )
-            for entry in self._occupancy.on(row).tolist()
-            if self._counts[entry] > 0
+            for entry in entries
+            if not gang[entry]
         ]
+        return tenants + [
+            self._gang_on(entry, [each for each in entries if gang[each] == number], columns)
+            for number, entry in gangs.items()
+        ]
+
+    def _gang_on(self, entry: int, here: list[int], columns: list[int]) -> Tenant:
+        """What a gang has on the node, at the price of all of it. Its age is the mean."""
+        running, ends = self._occupancy.running, self._occupancy.together(entry)
+        counts = self._counts[ends]
+        tasks = int(counts.sum())
+        held = (self._occupancy.amounts[:, here] * self._counts[here]).sum(axis=1)
+        started_ms = int((running.started_ms[ends] * counts).sum()) // tasks
+        return Tenant(entry, tuple(held[columns].tolist()), 1, int(running.priority[entry]), started_ms, tasks)
 
     def _everybody_on(self, row: int, tenants: list[Tenant]) -> Victims | None:
         """For a task that wants the node for itself: all that are there, or nobody if one of them must not end."""
-        count = sum(each.count for each in tenants)
-        if count < int(self._site.ledger.tasks[row]):
+        here = self._occupancy.on(row)
+        if int(np.maximum(self._counts[here], 0).sum()) < int(self._site.ledger.tasks[row]):
             return None
-        priorities = sum(each.count * each.priority for each in tenants)
-        ages = -sum(each.count * each.started_ms for each in tenants)
-        return Victims({each.entry: each.count for each in tenants}, (count, priorities, ages))
+        chosen = {each.entry: each.count for each in tenants}
+        return Victims(chosen, cost_of(tenants, chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Columns: what one holds on its node, how many there are, and how many tasks end with one."""
+
+    node: IntArray
+    amounts: IntArray
+    count: IntArray
+    tasks: IntArray
+    priority: IntArray
+    started_ms: IntArray
+
+    def beside(self, other: _Parts) -> _Parts:
+        return _Parts(
+            np.concatenate([self.node, other.node]),
+            np.concatenate([self.amounts, other.amounts], axis=1),
+            np.concatenate([self.count, other.count]),
+            np.concatenate([self.tasks, other.tasks]),
+            np.concatenate([self.priority, other.priority]),
+            np.concatenate([self.started_ms, other.started_ms]),
+        )

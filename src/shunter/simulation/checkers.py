@@ -27,7 +27,7 @@ from shunter.simulation.ledger_records import LIVE, require
 from shunter.simulation.machine import Machine, Wave
 from shunter.simulation.node import SimulatedNode
 from shunter.simulation.object_rules import check_objects
-from shunter.simulation.placing_rules import check_lanes, check_placed
+from shunter.simulation.placing_rules import check_gangs, check_lanes, check_placed
 
 AUDIT_EVERY = 8  # rounds
 
@@ -54,6 +54,7 @@ class Checkers:
             self.changes[_kind_of(change)] += 1
         self.shadow.version = commit.version
         check_placed(self.ledger)
+        check_gangs(self.ledger)
         check_ended(self.ledger)
         check_objects(self.shadow)
         self._check_losses()

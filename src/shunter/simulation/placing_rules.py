@@ -1,5 +1,5 @@
-"""What couples tasks when they are placed: gangs start whole, distinct hosts differ, exclusive nodes have one owner,
-and limits of groups, queues and licences hold. Called by `simulation.checkers` with every durable round."""
+"""What couples tasks when they are placed: gangs start and stay whole, distinct hosts differ, exclusive nodes have one
+owner, and limits of groups, queues and licences hold. Called by `simulation.checkers` with every durable round."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from shunter.engine.records import ClassKey
 from shunter.model.jobs import LICENCE_PREFIX
 from shunter.model.lifecycles import TaskState
 from shunter.simulation.ledger import Ledger
-from shunter.simulation.ledger_records import LIVE, LedgerGroup, LedgerJob, require
+from shunter.simulation.ledger_records import LIVE, LedgerGroup, LedgerJob, LedgerTask, require
 
 HOST = "host"
 _BEFORE = (TaskState.WAITING, TaskState.QUEUED)
+_GOING_ON = (TaskState.ASSIGNED, TaskState.RUNNING)
 
 
 def check_placed(ledger: Ledger) -> None:
@@ -23,7 +24,7 @@ def check_placed(ledger: Ledger) -> None:
         nodes[placed.node] = None
         job = ledger.jobs[placed.job]
         group = job.groups[placed.group]
-        if placed.attempt == 1 and (group.spec.gang or job.options.gang):
+        if group.spec.gang or job.options.gang:
             _check_gang(job, group)
         if group.spec.distinct and (placed.job, placed.group) not in seen:
             seen.add((placed.job, placed.group))
@@ -34,14 +35,27 @@ def check_placed(ledger: Ledger) -> None:
 
 
 def _check_gang(job: LedgerJob, group: LedgerGroup) -> None:
-    """A first attempt of a gang was placed: none of its tasks is left that has not had one."""
-    members = list(job.groups.values()) if job.options.gang else [group]
-    left = [index for each in members for index, task in enumerate(each.tasks) if _is_left(task.state, task.attempt)]
+    """Tasks of a gang were placed, for the first time or again: none that has not ended is left behind."""
+    tasks = _members(job, group)
+    left = [task for task in tasks if task.state in _BEFORE or task.is_coming_back]
     require(not left, f"a gang of job {job.id} started in part: {len(left)} tasks were left behind")
 
 
-def _is_left(state: TaskState, attempt: int) -> bool:
-    return not attempt and state in _BEFORE
+def check_gangs(ledger: Ledger) -> None:
+    """After any round: while a task of a gang has to run again, none of the gang goes on without it."""
+    for job in ledger.unfinished.values():
+        for group in job.groups.values() if job.options.gang or any(spec.gang for spec in job.specs) else ():
+            if not (group.spec.gang or job.options.gang):
+                continue
+            tasks = _members(job, group)
+            missing = [task for task in tasks if task.is_coming_back or (task.attempt and task.state in _BEFORE)]
+            going_on = [task for task in tasks if task.state in _GOING_ON]
+            torn = f"{len(missing)} tasks have to run again, and {len(going_on)} go on without them"
+            require(not missing or not going_on, f"a gang of job {job.id} was torn apart: {torn}")
+
+
+def _members(job: LedgerJob, group: LedgerGroup) -> list[LedgerTask]:
+    return list(job.tasks()) if job.options.gang else group.tasks
 
 
 def _check_distinct(ledger: Ledger, job: LedgerJob, group: LedgerGroup) -> None:

@@ -12,10 +12,12 @@ from shunter.engine import (
     classes,
     cluster_view,
     decisions,
+    gangs,
     placing,
     recovery,
     task_changes,
 )
+from shunter.engine import engine as engine_module
 from shunter.engine.books.cluster import ClusterBook
 from shunter.engine.books.queues import FREE, QueueBook
 from shunter.engine.node_columns import NodeColumns
@@ -96,7 +98,17 @@ def start_half_a_gang(patch: Patch) -> None:
         return decision
 
     patch.setattr(Planner, "decide", hasty)
-    patch.setattr(decisions, "_is_whole", lambda _round, _gang, _placements: True)
+    patch.setattr(decisions, "_starts_whole", lambda _round, _placements: True)
+
+
+def let_gangs_be_torn_apart(patch: Patch) -> None:
+    for module in (placing, engine_module):
+        patch.setattr(module, "keep_gangs_whole", lambda _round: None)
+
+
+def start_gangs_before_all_are_back(patch: Patch) -> None:
+    for module in (cluster_view, gangs):
+        patch.setattr(module, "is_gathering", lambda _record, _group: False)
 
 
 def forget_distinct_hosts(patch: Patch) -> None:
@@ -139,6 +151,8 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (overlook_running_max, "running_max is"),
     (overlook_parallel_max, "parallel_max is"),
     (start_half_a_gang, "started in part"),
+    (let_gangs_be_torn_apart, "was torn apart|started in part"),
+    (start_gangs_before_all_are_back, "was torn apart|started in part"),
     (forget_distinct_hosts, "share (host|disk)"),
     (forget_exclusive_nodes, "is exclusive to one of"),
     (have_licences_for_all, "licence/matlab are in use"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 
@@ -76,5 +78,49 @@ def test_a_container_that_starts_says_where_to_see_how_far_its_image_is() -> Non
         assert (await say(stage, "boxed")).endswith(
             "none has started there yet; `shunter logs boxed` tells how far the image is."
         )
+
+    play(scene)
+
+
+def test_why_says_what_a_gang_waits_for_that_starts_again_as_a_whole() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        node = await stage.join("n1", cpu=3)
+        await stage.run("gang", 3, gang=True, restart={"policy": "on-failure", "delay": "10s", "jitter": 0})
+        [(_, order)] = stage.orders()
+        await stage.started(node, order)
+        one, two, three = (replace(order, first=index, last=index) for index in range(3))
+        await stage.lose(node, one)
+        assert await say(stage, "gang") == (
+            "1 of 3 tasks wait: the gang starts again as a whole, and 2 more are ending."
+        )
+        await stage.end(node, two, 143)
+        await stage.end(node, three, 143)
+        orders = [order for _, order in stage.orders()]
+        for order in orders:
+            await stage.started(node, order)
+        for order in orders:
+            await stage.end(node, order, 1)
+        assert await say(stage, "gang") == (
+            "3 of 3 tasks wait: the gang starts again as a whole, after a back-off of 10s."
+        )
+
+    play(scene)
+
+
+def test_a_plan_counts_the_whole_gang_among_those_that_would_end() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        for name in ("n1", "n2"):
+            await stage.join(name, cpu=1)
+        await stage.run("gang", 2, gang=True, priority=10)
+        boss = {
+            "apiVersion": "shunter.dev/v1",
+            "kind": "Job",
+            "metadata": {"name": "boss"},
+            "spec": {"command": ["/bin/true"], "priority": 90},
+        }
+        found = await stage.gateway.plan(ANNA, [boss], namespace="default")
+        assert sorted((each.name, each.node, each.count) for each in found.preemptions) == [
+            ("gang", "n1", 1), ("gang", "n2", 1),
+        ]  # fmt: skip
 
     play(scene)

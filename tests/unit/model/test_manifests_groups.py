@@ -103,6 +103,12 @@ def test_groups_that_cannot_work_together_are_refused(groups: list[Any], field: 
     assert problem.message.startswith(message)
 
 
+def test_groups_of_a_gang_do_not_wait_for_one_another() -> None:
+    waiting = {"name": "b", "after": ["a"]}
+    assert fields(grouped({"name": "a"}, waiting, gang=True)) == ["spec.groups[1].after"]
+    assert job(groups=[{"name": "a", "gang": True}, waiting]).groups[0].gang
+
+
 def test_a_job_that_is_a_gang_is_one_with_all_of_its_groups() -> None:
     both = job(gang=True, groups=[{"name": "a"}, {"name": "b"}])
     assert both.options.gang

@@ -217,19 +217,56 @@ def test_no_victim_is_ended_in_vain_whoever_wins(seed: int) -> None:
         assert (room >= placed) == (spared is None), "exactly these tasks are needed"
 
 
-def random_yard(rng: random.Random) -> Yard:
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=200, deadline=None)
+def test_a_victim_costs_its_whole_gang_and_the_cheapest_are_found(seed: int) -> None:
+    rng = random.Random(seed)
+    yard = random_yard(rng, gangs=2)
+    boss = yard.make_class("boss", rng.choice([30, 50, 90]), cpu=rng.randrange(1, 7), memory=rng.randrange(1, 9))
+    note(f"seed {seed}: {boss.needs}, {[(gang_number(task), task.task_class.needs, task.row) for task in yard.tasks]}")
+    expected = cheapest(yard, boss)
+    outcome = ask(yard, single(boss))
+    if expected is None:
+        assert outcome is None
+        return
+    assert outcome is not None
+    by_task = [yard.tasks[entry] for entry in outcome.chosen]
+    assert {id(task) for task in by_task} == {id(task) for task in with_gangs(yard, by_task)}, "gangs end whole"
+    assert price(by_task)[:2] == expected[:2]
+
+
+def test_the_room_of_a_gang_that_ends_serves_winners_on_all_its_nodes() -> None:
+    yard = Yard()
+    for _ in range(3):
+        yard.add(4)
+    gang, single_task = yard.make_class("gang", 10, cpu=3, rules=Rules(0, gang=7)), yard.make_class("old", 10, cpu=3)
+    yard.run(gang, 1)
+    yard.run(gang, 2)
+    yard.run(single_task, 3)
+    assert ended(yard, ask(yard, single(yard.make_class("boss", 90, cpu=2)))) == {("old", 3, 1)}
+    boss = yard.make_class("boss", 90, cpu=2, rules=Rules(0, distinct="host", gang=9))
+    two = Item((Queued(boss, 2, 0),), gang=9)
+    assert ended(yard, ask(yard, two)) == {("gang", 1, 1), ("gang", 2, 1)}, "and the old one goes on"
+
+
+def random_yard(rng: random.Random, gangs: int = 0) -> Yard:
     yard = Yard()
     classes = [
         yard.make_class(f"c{n}", rng.choice([10, 20, 45, 60]), cpu=rng.randrange(1, 4), memory=rng.randrange(1, 5))
         for n in range(4)
     ]
+    for number in range(1, gangs + 1):
+        priority = rng.choice([10, 45, 60])
+        for _ in range(2):
+            needs = {"cpu": rng.randrange(1, 4), "memory": rng.randrange(1, 5)}
+            classes.append(yard.make_class(f"gang{number}", priority, rules=Rules(0, gang=number), **needs))
     for _ in range(rng.randrange(1, 4)):
         row = yard.add(rng.randrange(3, 8), memory=rng.randrange(4, 10))
         for _ in range(rng.randrange(7)):
             each = rng.choice(classes)
             free = yard.cluster.nodes.capacity[row] - yard.cluster.nodes.reserved[row]
             if each.needs["cpu"] <= free[0] and each.needs["memory"] <= free[1]:
-                yard.run(each, row, started_ms=rng.randrange(5), stopping=rng.random() < 0.1)
+                yard.run(each, row, rng.randrange(5), stopping=each.rules is None and rng.random() < 0.1)
     return yard
 
 
@@ -246,11 +283,22 @@ def cheapest(yard: Yard, boss: TaskClass) -> tuple[int, int, int] | None:
         may_end = [t for t in here if not t.is_stopping and t.task_class.priority <= boss.priority - PREEMPT_GAP]
         for chosen in chain.from_iterable(combinations(may_end, size) for size in range(len(may_end) + 1)):
             free = yard.cluster.nodes.capacity[row] - yard.cluster.nodes.reserved[row]
-            for task in (*coming, *chosen):
+            all_ended = with_gangs(yard, list(chosen))
+            for task in (*coming, *(task for task in all_ended if task.row == row)):
                 free[:2] += [task.task_class.needs["cpu"], task.task_class.needs["memory"]]
             if free[0] >= boss.needs["cpu"] and free[1] >= boss.needs["memory"]:
-                prices.append(price(list(chosen)))
+                prices.append(price(all_ended))
     return min(prices, default=None)
+
+
+def gang_number(task: Task) -> int:
+    return task.task_class.rules.gang if task.task_class.rules is not None else 0
+
+
+def with_gangs(yard: Yard, tasks: list[Task]) -> list[Task]:
+    """These tasks, and all of the gangs of any of them."""
+    gangs = {gang_number(task) for task in tasks} - {0}
+    return [task for task in yard.tasks if any(task is each for each in tasks) or gang_number(task) in gangs]
 
 
 def assert_needed(tenants: list[Tenant], chosen: dict[int, int], lacking: tuple[int, int]) -> None:
