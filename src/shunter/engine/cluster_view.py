@@ -42,6 +42,7 @@ def build_view(state: State) -> ClusterView:
         matches=lambda match, class_id: matches(state, match, class_id),
         repels=(lambda class_id: repels(state, class_id)) if state.repelling else None,
         called=lambda class_id: called(state, class_id),
+        longest_s=lambda class_id, count: longest_s(state, class_id, count),
         lowest_priority=lambda: lowest_priority(state),
         testbeds=state.objects.testbeds,
         batch_jobs=state.objects.batch_jobs,
@@ -79,7 +80,7 @@ def _queued(state: State, record: ClassRecord, group: Group) -> Queued:
         count,
         group.job.id,
         group.job.submitted_ms,
-        spec.estimate_s or state.durations.estimate_s(group.job.namespace, group.job.name, spec.name),
+        _known_s(state.durations, group),
         _avoided(state, record) if group.avoiding else frozenset(),
     )
 
@@ -116,7 +117,8 @@ def running(state: State) -> Running:
     slots = table.group[live]
     class_of, priority_of, estimate_of = _by_slot(state, np.flatnonzero(np.bincount(slots)).tolist())
     ids, node, started = class_of[slots], table.node[live].astype(np.int64), table.started_ms[live].astype(np.int64)
-    ends = np.where((started > 0) & (estimate_of[slots] > 0), started + estimate_of[slots], 0)
+    ends = np.where(started > 0, started + estimate_of[slots], -estimate_of[slots])
+    ends[estimate_of[slots] == 0] = 0
     stopping = table.state[live] == _STOPPING
     order = np.lexsort((ends, started == 0, ~stopping, node, ids))  # those without a lane come last on their node
     order = order[_has_lane(state, ids[order], node[order])]
@@ -173,9 +175,27 @@ def lowest_priority(state: State) -> int:
 
 def estimate_s(durations: DurationBook, group: Group) -> float:
     """How long a task of the group runs: as given, as learnt, or at most by its time-out; 0 if nothing is known."""
+    return _known_s(durations, group) or group.spec.task.run_timeout_s
+
+
+def longest_s(state: State, class_id: int, count: int) -> float:
+    """How long the longest of the next tasks of a class runs; 0 if of one of them nothing is known. Tasks of a class
+    are alike to a planner but for this: they may belong to many jobs."""
+    longest = 0.0
+    for group in state.classes[class_id].groups:
+        ready = sum(last - first + 1 for first, last, _ in group.ready)
+        known = _known_s(state.durations, group) if ready else longest
+        if ready and not known:
+            return 0.0
+        longest, count = max(longest, known), count - ready
+        if count <= 0:
+            break
+    return longest
+
+
+def _known_s(durations: DurationBook, group: Group) -> float:
     spec, job = group.spec, group.job
-    known = spec.estimate_s or durations.estimate_s(job.namespace, job.name, spec.name)
-    return known or spec.task.run_timeout_s
+    return spec.estimate_s or durations.estimate_s(job.namespace, job.name, spec.name)
 
 
 def tally(state: State, class_id: int) -> Mapping[int, int]:

@@ -19,7 +19,7 @@ from shunter.engine.refilling import refill
 from shunter.engine.round import Round
 from shunter.engine.scheduling_items import apply_schedulings
 from shunter.model.jobs import EVERYWHERE
-from shunter.planning.view import ClusterView, Decision, Placement, Policy
+from shunter.planning.view import NOTHING_KEPT, ClusterView, Decision, Placement, Policy
 
 PINNED_MAX = 1_000  # classes of one node each that are tried in one round
 
@@ -27,6 +27,8 @@ PINNED_MAX = 1_000  # classes of one node each that are tried in one round
 def place(round: Round, policy: Policy, is_led: bool = False) -> None:
     """`is_led`: somebody outside of rounds decides, and nothing is left to the policy."""
     keep_gangs_whole(round)
+    if is_led:
+        round.state.kept = round.now_ms, NOTHING_KEPT  # whoever leads keeps no room
     refill(round)
     shrink(round)
     _place_pinned(round)
@@ -44,6 +46,8 @@ def place(round: Round, policy: Policy, is_led: bool = False) -> None:
     carry_out(round, decision)
     if decision.schedulings or decision.withdrawals:
         apply_schedulings(round, decision, policy.name, lambda item, reason: _refused(policy, item, reason))
+    if decision.kept is not None:
+        round.state.kept = round.now_ms, decision.kept
     keep_gangs_whole(round)
     round.is_partial |= decision.is_partial or decision.again_in_ms == 0
     if decision.again_in_ms:

@@ -1,20 +1,26 @@
 """Lanes that ran low get more tasks of their class, without asking the policy again. Called by `engine.placing`.
 
-The policy chose the node for the class; while nobody who goes before it could use the room, that choice stands. Who
-goes before whom is the order of the built-in planner: urgency, then fair shares, then the longer wait.
+The policy chose the node for the class; while nobody who goes before it could use the room, or has it kept for later,
+that choice stands. Who goes before whom is the order of the built-in planner: urgency, then fair shares, then the
+longer wait.
 """
 
 from __future__ import annotations
 
-from shunter.engine.cluster_view import note_changes
+from shunter.engine.books.cluster import RESERVE_SETTING
+from shunter.engine.cluster_view import longest_s, note_changes
 from shunter.engine.decisions import give
 from shunter.engine.records import ClassRecord, Lanes
 from shunter.engine.round import Round
+from shunter.engine.state import State
+from shunter.planning.backfill import RESERVE_AFTER_S
 from shunter.planning.order import by_urgency
 from shunter.planning.shares import Shares
+from shunter.planning.view import NOTHING_KEPT
 
 RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply given up
 CONTENDERS_MAX = 64  # classes that wait; with more of them every lane goes back to the policy
+KEPT_MS = 1_000  # what the policy said that it keeps is believed for so long
 
 
 def refill(round: Round) -> None:
@@ -30,7 +36,7 @@ def refill(round: Round) -> None:
     ahead: list[ClassRecord] = []
     for record in _in_order(round, hungry):
         for lanes in hungry.get(record.id, ()):
-            if record.queued and not _is_wanted(round, lanes, ahead):
+            if record.queued and not _is_wanted(round, lanes, ahead) and not _is_kept(round, lanes, ahead):
                 _top_up(round, lanes)
         if record.queued and not round.state.queues.get(record.key.queue).is_paused:
             ahead.append(record)
@@ -83,6 +89,32 @@ def _is_wanted(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
         else:
             return True
     return False
+
+
+def _is_kept(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
+    """Whether more work here might delay a class ahead for which the policy keeps room. Where that is not known, or not
+    any more, the lanes are given up: whether they may go on is for the policy to say."""
+    state, now_ms = round.state, round.now_ms
+    waited_s = RESERVE_AFTER_S if (asked := state.cluster.wait_s(RESERVE_SETTING)) is None else asked
+    claimants = [record.id for record in ahead if _may_claim(state, record, now_ms, waited_s)]
+    if not claimants:
+        return False
+    said_ms, kept = state.kept or (0, NOTHING_KEPT)
+    is_known = kept.class_ids is None or kept.class_ids.issuperset(claimants)
+    if now_ms - said_ms >= KEPT_MS or not is_known:
+        return True
+    if lanes.node not in kept.until_ms:
+        return False
+    record = lanes.task_class
+    work_ms = longest_s(state, record.id, lanes.width * record.depth) * 1000 * record.depth
+    return not 0 < work_ms <= kept.until_ms[lanes.node] - now_ms
+
+
+def _may_claim(state: State, record: ClassRecord, now_ms: int, waited_s: float) -> bool:
+    """Whether the policy may keep room for the class."""
+    rules, queued = record.key.rules, state.waiting.get(record.id)
+    is_gang = rules is not None and rules.gang > 0
+    return is_gang or (queued is not None and now_ms - queued.since_ms >= waited_s * 1000)
 
 
 def _top_up(round: Round, lanes: Lanes) -> None:

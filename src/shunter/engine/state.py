@@ -32,7 +32,7 @@ from shunter.engine.records import STATES, Blueprint, ClassKey, ClassRecord, Gro
 from shunter.engine.table import TaskTable
 from shunter.model.jobs import BATCH, EVERYWHERE, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
-from shunter.planning.view import IntArray
+from shunter.planning.view import IntArray, Kept
 from shunter.planning.waiting import Waiting
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
@@ -66,6 +66,7 @@ class State:
         # Not part of the committed state: what waits, as policies see it, and the classes to look at again for that.
         self.waiting = Waiting()
         self.touched_classes: dict[int, None] = {}
+        self.kept: tuple[int, Kept] | None = None  # what the policy last said that it keeps, and when
         self.gathering: dict[int, None] = {}  # classes of gangs that are not shown until all of the gang is there
         self.avoiders: dict[int, None] = {}  # classes shown as avoiding the nodes of their last attempts
         self.queue_widths: Counter[str] = Counter()  # queue -> lanes of its classes

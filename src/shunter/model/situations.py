@@ -132,6 +132,7 @@ class Answers(msgspec.Struct, frozen=True, omit_defaults=True):
     matches: dict[str, dict[int, bool]] = {}  # match -> class id -> whether it holds
     repels: dict[int, dict[int, int] | None] | None = None
     called: dict[int, str] = {}
+    longest_s: dict[int, dict[int, float]] = {}  # class id -> count -> how long the longest of its next tasks runs
 
 
 class ViewDelta(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -15,6 +15,7 @@ import numpy as np
 from shunter.model.situations import RULES, RUNNING, Answers, ClassRow, RuleRow, RunningRows
 from shunter.planning.view import ClusterView, IntArray, Rules, Running, TaskClass
 
+NEXT_MAX = 64  # tasks of a class whose estimates are told to those who cannot ask back
 LOWEST_NONE = 2**31  # what `lowest_priority` says where nothing runs
 Amounts = dict[int, int]
 P = ParamSpec("P")
@@ -38,6 +39,7 @@ class Listening:
             repels=view.repels and self._repels,
             lowest_priority=view.lowest_priority and self._lowest_priority,
             called=view.called and self._called,
+            longest_s=view.longest_s and self._longest_s,
         )
 
     def answers(self) -> Answers | None:
@@ -84,6 +86,11 @@ class Listening:
         self._asked.setdefault("called", {})[class_id] = name
         return name
 
+    def _longest_s(self, class_id: int, count: int) -> float:
+        seconds = _present(self._view.longest_s)(class_id, count)
+        self._asked.setdefault("longest_s", {}).setdefault(class_id, {})[count] = seconds
+        return seconds
+
 
 def full_answers(view: ClusterView, wants: Collection[str]) -> Answers:
     """All that a policy may ask about what waits and what runs."""
@@ -95,6 +102,8 @@ def full_answers(view: ClusterView, wants: Collection[str]) -> Answers:
             class_of(class_id)
         if asking.lowest_priority is not None:
             asking.lowest_priority()
+        for queued in asking.queued if asking.longest_s is not None else ():
+            _present(asking.longest_s)(queued.task_class.id, min(queued.count, NEXT_MAX))
     if RULES in wants:
         _ask_about_rules(asking)
     return listening.answers() or Answers()
@@ -170,6 +179,13 @@ class Recorded:
 
     def called(self, class_id: int) -> str:
         return self._answers.called.get(class_id, f"class {class_id}")
+
+    def longest_s(self, class_id: int, count: int) -> float:
+        """What is known of more tasks is a bound for fewer."""
+        known = self._answers.longest_s.get(class_id, {})
+        nearest = min((asked for asked in known if asked >= count), default=None)
+        self.missing += nearest is None
+        return 0.0 if nearest is None else known[nearest]
 
 
 def class_row(task_class: TaskClass) -> ClassRow:

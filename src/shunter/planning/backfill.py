@@ -27,6 +27,7 @@ HOLD_AFTER_S = 120.0  # room is held after so long, where no time can be worked 
 RENEW_AFTER_MS = 1_000  # a promise is so old before something earlier is looked for
 FIT_TRIES_MAX = 16  # ends after which an item is tried to be placed
 STOP_EXPECTED_MS = 5_000  # a task that was told to end takes about so long
+STAND_SLACK_MS = 1_000  # a promise stands where somebody ends so much later: starting and reporting take a moment
 LATE_MIN_MS = 1_000  # a task that runs longer than expected ends no sooner than this
 NEVER = 2**62
 
@@ -57,7 +58,8 @@ def reserve(
     not be lost because another one is looked for today. While it is young, nothing earlier is looked for.
     """
     ends = expected_ends(occupancy, now_ms)
-    standing = _stand(item, site, occupancy, ends, last) if last is not None and last.at_ms > now_ms else None
+    is_alive = last is not None and last.at_ms > 0 and now_ms < last.at_ms + STAND_SLACK_MS
+    standing = _stand(item, site, occupancy, ends, last) if last is not None and is_alive else None
     if standing is not None and now_ms - standing.promise.found_ms < RENEW_AFTER_MS:
         return standing
     times = np.array(sorted({*ends[ends < NEVER].tolist()}), dtype=np.int64)
@@ -114,16 +116,24 @@ def put_again(item: Item, placed: Placed, site: Site) -> bool:
 def expected_ends(occupancy: Occupancy, now_ms: int) -> IntArray:
     """When each entry's tasks end, for all that is known. One that is late is expected to be as late again."""
     running = occupancy.running
-    late = np.maximum(now_ms - running.end_ms, LATE_MIN_MS)
-    ends = np.where(running.end_ms > now_ms, running.end_ms, now_ms + late)
-    ends = np.where(running.end_ms > 0, ends, NEVER)
+    expected = np.where(running.end_ms < 0, now_ms - running.end_ms, running.end_ms)
+    late = np.maximum(now_ms - expected, LATE_MIN_MS)
+    ends = np.where(expected > now_ms, expected, now_ms + late)
+    ends = np.where(expected > 0, ends, NEVER)
     return np.where(running.is_stopping, np.minimum(ends, now_ms + STOP_EXPECTED_MS), ends)
 
 
 def _stand(item: Item, site: Site, occupancy: Occupancy, ends: IntArray, promise: Promise) -> Reservation | None:
-    """The promise, if the item still fits there and then."""
+    """The promise, if the item still fits there and then, or a moment later. What comes in that moment is the item's
+    alone: whoever was let in beside it on that account would put it off again and again."""
     future = _at(promise.at_ms, site, occupancy, ends)
-    return Reservation(promise, future) if put_again(item, promise.placed, future) else None
+    if put_again(item, promise.placed, future):
+        return Reservation(promise, future)
+    if not put_again(item, promise.placed, _at(promise.at_ms + STAND_SLACK_MS, site, occupancy, ends)):
+        return None
+    for queued, picked in promise.placed:
+        future.put(queued.task_class, picked)
+    return Reservation(promise, future)
 
 
 def _earliest(item: Item, site: Site, occupancy: Occupancy, ends: IntArray, times: IntArray) -> Reservation | None:

@@ -19,7 +19,7 @@ from shunter.planning.occupancy import Occupancy, read_occupancy
 from shunter.planning.pick import Picked
 from shunter.planning.preemption import PREEMPT_GAP, WINNERS_MAX, Outcome, preempt
 from shunter.planning.site import Ceiling, Site
-from shunter.planning.view import ClusterView, IntArray, Preemption, Queued, TaskClass
+from shunter.planning.view import ClusterView, IntArray, Kept, Preemption, Queued, TaskClass
 
 BLOCKED_MAX = 4  # items for which room is made or reserved in one decision, the most urgent first
 IN_VAIN_MS = 1_000  # an item for which no victims were found is not looked at again for so long
@@ -71,6 +71,7 @@ class Claims:
         self._winners = 0  # nodes on which room was made
         self._reservation: Reservation | None = None
         self._whose: dict[str, Item] = {}
+        self._settled: set[int] = set()  # classes of the items that were worked out
         self.winners: dict[int, int] = {}
         self.preemptions: list[Preemption] = []
         self.reasons: dict[int, str] = {}  # class id -> why it waits
@@ -79,6 +80,18 @@ class Claims:
     @property
     def has_items(self) -> bool:
         return bool(self._items)
+
+    @property
+    def kept(self) -> Kept | None:
+        """The reserved rows. Where somebody has a reservation, or enough was looked at, nobody else gets one."""
+        if not self._settled:
+            return None
+        rows, at_ms = [], 0
+        if self._reservation is not None:
+            rows, at_ms = rows_of(self._reservation.promise.placed).tolist(), self._reservation.promise.at_ms
+        is_all = self._reservation is not None or len(self._items) >= BLOCKED_MAX
+        settled = {each.task_class.id for each in self._view.queued} if is_all else self._settled
+        return Kept(frozenset(settled), dict.fromkeys(rows, at_ms))
 
     def block(self, item: Item) -> None:
         """The item found no room. Told in order, the most urgent first. One that may neither end others nor have room
@@ -159,6 +172,7 @@ class Claims:
         if self._future is None:
             self._future, self._occupancy = _after_stopping(self._site, self._occupancy)
         for item in pending:
+            self._settled.update(each.task_class.id for each in item.members)
             if not self._make_room(item, self._future, self._occupancy):
                 self._reserve(item, self._future, self._occupancy)
 

@@ -5,6 +5,7 @@ Made by the planner for each decision. Classes that none of it concerns cost a f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +17,7 @@ from shunter.planning.pick import Picked
 from shunter.planning.queues import Gates
 from shunter.planning.seats import Seat
 from shunter.planning.site import Site
-from shunter.planning.view import ClusterView, Decision, TaskClass
+from shunter.planning.view import ClusterView, Decision, Queued, TaskClass
 
 HEADS_MAX = 16  # blocked classes of earlier decisions that are looked at; those of one gang count each
 HELD_AGAIN_MS = 1_000  # after so long, whoever was held back looks at all rows again
@@ -47,6 +48,8 @@ class Companions:
         self._recall = recall
         self._now_ms = now_ms
         self._gangs: dict[int, list[Seat]] | None = None
+        self._longest_s = view.longest_s
+        self._taken: Counter[int] = Counter()  # class id -> tasks that this decision placed
         self._claims = Claims(view, site, now_ms, patience, recall.memory) if view.running is not None else None
         self._heads: list[Seat] = []  # blocked by earlier decisions, the most urgent last
         self._has_carried = False  # some are held back as an earlier decision left them
@@ -78,18 +81,28 @@ class Companions:
         """What of it may be had beside what items ahead have claimed."""
         if self._claims is None or not self._claims.has_items or not len(picked.rows):
             return picked
-        ceilings = self._claims.ceilings(seat.queued)
+        asked = self._timed(seat, picked)
+        ceilings = self._claims.ceilings(asked)
         if ceilings:
-            allowed = self._site.pick(seat.queued, count, ceilings)
+            allowed = self._site.pick(asked, count, ceilings)
             if allowed.counts.sum() < picked.counts.sum():
-                self._hold_back(seat)
+                self._hold_back(seat, asked)
             picked = allowed
         return picked
 
     def put(self, seat: Seat, picked: Picked) -> None:
         self._site.put(seat.queued.task_class, picked)
-        if self._claims is not None and self._claims.has_items:
-            self._claims.note(seat.queued, picked)
+        if self._claims is not None and len(picked.rows):
+            if self._claims.has_items:
+                self._claims.note(self._timed(seat, picked), picked)
+            self._taken[seat.task_class.id] += int(picked.counts.sum())
+
+    def _timed(self, seat: Seat, picked: Picked) -> Queued:
+        """With the longest estimate of those that would go there: the next ones, after what was placed before."""
+        if self._longest_s is None:
+            return seat.queued
+        next_ones = self._taken[seat.task_class.id] + int(picked.counts.sum())
+        return replace(seat.queued, estimate_s=self._longest_s(seat.task_class.id, next_ones))
 
     def pass_heads(self, seat: Seat, gates: Gates) -> None:
         """Before the turn of a seat: whoever was blocked before and is more urgent has its claim."""
@@ -129,7 +142,7 @@ class Companions:
                 placed = None
         if placed is None:
             for each in members:
-                self._hold_back(each)
+                self._hold_back(each, each.queued)
             return None
         for queued, picked in placed:
             self._claims.note(queued, picked)
@@ -155,7 +168,7 @@ class Companions:
             self._claims.finish()
             decision.preemptions = self._claims.preemptions
             self._recall.memory.winners = self._claims.winners
-        decision.reasons = self._claims.reasons
+        decision.reasons, decision.kept = self._claims.reasons, self._claims.kept
         decision.again_in_ms = self._again_in_ms()
         self._recall.is_partial = decision.is_partial
 
@@ -184,9 +197,9 @@ class Companions:
             recall.heads = heads
         recall.winners = winners
 
-    def _hold_back(self, seat: Seat) -> None:
+    def _hold_back(self, seat: Seat, asked: Queued) -> None:
         assert self._claims is not None
-        self._claims.hold_back(seat.queued)
+        self._claims.hold_back(asked)
         if not self._recall.held:
             self._recall.held_at_ms = self._now_ms
         self._recall.held.add(seat.task_class.id)
@@ -199,6 +212,9 @@ class Companions:
     def _item(self, seat: Seat) -> Item:
         gang = gang_of(seat.task_class)
         members = self.members(seat) if gang else [seat]
+        if gang and self._longest_s is not None:
+            queued = [(each.queued, self._longest_s(each.task_class.id, each.queued.count)) for each in members]
+            return Item(tuple(replace(each, estimate_s=longest_s) for each, longest_s in queued), gang)
         return Item(tuple(replace(each.queued) for each in members), gang)
 
     def _rank(self, seat: Seat) -> tuple[int, int, int, int]:

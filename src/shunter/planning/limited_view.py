@@ -33,7 +33,7 @@ def limit_view(view: ClusterView, wants: Collection[str]) -> ClusterView:
     if OBJECTS not in wants:
         less |= {"testbeds": {}, "batch_jobs": {}, "schedulings": {}}
     if RUNNING not in wants:
-        less |= {"running": None, "classes": None, "lowest_priority": None}
+        less |= {"running": None, "classes": None, "lowest_priority": None, "longest_s": None}
     if RULES not in wants:
         less |= {"tally": None, "presence": None, "matches": None, "repels": None}
     if NAMES not in wants:

@@ -91,7 +91,7 @@ class Queued:
     count: int
     since: int
     since_ms: int = 0  # when the one that waits longest was queued
-    estimate_s: float = 0.0  # how long one of them runs, given or learnt; 0 means unknown
+    estimate_s: float = 0.0  # how long the first of them runs, given or learnt; 0 means unknown
     avoid: frozenset[int] = frozenset()  # nodes on which all of them have failed
 
 
@@ -114,7 +114,7 @@ class Running:
     count: IntArray  # tasks
     priority: IntArray
     started_ms: IntArray  # of the youngest
-    end_ms: IntArray  # when it is expected to end; 0 means unknown
+    end_ms: IntArray  # when it is expected to end; 0 means unknown, below 0 how long it takes and has not begun yet
     is_stopping: BoolArray  # told to end: its room is coming free
 
 
@@ -136,6 +136,8 @@ class ClusterView:
     # class id -> tasks on each row of jobs whose required anti-affinity matches a job with tasks of the class, or None
     # if there are none. Left out (None) while no job with such a rule is on a node, so that others need not ask.
     repels: Callable[[int], IntArray | None] | None = None
+    # (class id, count) -> how long the longest of its first tasks runs, so many of them; 0 if that is not known of one
+    longest_s: Callable[[int, int], float] | None = None
     lowest_priority: Callable[[], int] | None = None  # of what is on nodes: who is not above it preempts nobody
     preempt_gap: int | None = None  # how much higher a priority must be to end others; None: as the policy likes it
     reserve_after_s: float | None = None  # how long a single task waits before it gets a reservation; None: likewise
@@ -203,6 +205,18 @@ class SchedulingDraft:
     spec: SchedulingSpec
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Rows on which room is kept for an item that found none. Who goes on there without asking the policy, as lanes do
+    that are refilled, must have ended by then, or it would delay the item."""
+
+    class_ids: frozenset[int] | None  # whose claims are in it, be it that they got nothing; None means everybody's
+    until_ms: Mapping[int, int]  # row -> when the item is to start; 0 means as soon as there is room
+
+
+NOTHING_KEPT = Kept(None, {})
+
+
 @dataclass(slots=True)
 class Decision:
     based_on: int
@@ -214,6 +228,7 @@ class Decision:
     reasons: dict[int, str] = field(default_factory=dict)  # class id -> whose room it waits for; not for every class
     is_partial: bool = False  # the budget ran out; another round goes on where this one ended
     atomic: bool = False  # all of it or, if one item does not hold any more, nothing
+    kept: Kept | None = NOTHING_KEPT  # None: it was not worked out, and what was said before stands for a while
     again_in_ms: int | None = None  # after so long the policy wants to decide again, even if nothing changes
 
 

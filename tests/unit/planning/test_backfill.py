@@ -103,7 +103,7 @@ def test_what_was_promised_stands_where_nothing_earlier_is_found() -> None:
     yard.add(4)
     yard.run(yard.make_class("small", cpu=4), 2, end_ms=9_000)
     assert reserved(yard, item, 1_000, first.promise) is not None
-    later = replace(first.promise, at_ms=4_000)  # promised before anything is expected to end: it cannot stand
+    later = replace(first.promise, at_ms=3_000)  # promised before anything is expected to end: it cannot stand
     found = reserved(yard, item, 1_000, later)
     assert found is not None
     assert found.promise.at_ms == 5_000
