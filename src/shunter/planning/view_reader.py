@@ -125,7 +125,7 @@ class ViewReader:
             matches=answers.matches,
             repels=answers.repels if delta.answers is not None and delta.answers.repels is not None else None,
             called=answers.called,
-            longest_s=answers.longest_s,
+            longest_s=answers.longest_s if delta.answers is not None and delta.answers.longest_s else None,
         )
         view = limit_view(view, self._wants)
         return replace(view, accepts=self._accepts(view)) if TASKS in self._wants else view
