@@ -5,6 +5,7 @@ from __future__ import annotations
 from shunter.api import cluster, jobs, kept, plans
 from shunter.api import parameters as p
 from shunter.api.external_routes import EXTERNAL_ROUTES
+from shunter.api.flights import FLIGHT_ROUTES
 from shunter.api.lasting_routes import LASTING_ROUTES
 from shunter.api.object_routes import OBJECT_ROUTES
 from shunter.api.routing import Answer, RequestBody, Route
@@ -271,4 +272,5 @@ ROUTES = (
     *LASTING_ROUTES,
     *OBJECT_ROUTES,
     *EXTERNAL_ROUTES,
+    *FLIGHT_ROUTES,
 )  # fmt: skip

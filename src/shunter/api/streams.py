@@ -55,6 +55,14 @@ async def stream_watch(exchange: Exchange, lines: AsyncGenerator[Document, None]
         await exchange.end()
 
 
+async def stream_bytes(exchange: Exchange, pieces: AsyncGenerator[bytes, None]) -> None:
+    """A file, as it is read. What is cut short has no proper end."""
+    async with aclosing(pieces):
+        await exchange.begin(200, OCTETS)
+        if await _pump(exchange, pieces, bytes):
+            await exchange.end()
+
+
 async def stream_log(exchange: Exchange, pieces: AsyncGenerator[LogPiece, None], size_max: int | None) -> None:
     """Raw output, at most `size_max` bytes. What is cut short has no proper end: nobody shall take it for whole."""
     async with aclosing(pieces):

@@ -102,7 +102,7 @@ def _policy() -> Field:
         from shunter.app.policies import find_policies  # brings NumPy, which a worker does not need
 
         try:
-            find_policies().build(str(value))
+            find_policies(str(value)).build(str(value))
         except Invalid as error:
             problems.found.extend(replace(problem, field=path) for problem in error.problems)
         return value

@@ -51,6 +51,11 @@ class Home:
         return self.folder / "shunter.log"
 
     @property
+    def flight(self) -> Path:
+        """What the flight recorder keeps."""
+        return self.folder / "flight"
+
+    @property
     def description(self) -> Path:
         return self.folder / "cluster.json"
 

@@ -9,20 +9,23 @@ import random
 from collections.abc import Awaitable, Callable
 
 from shunter import __version__
+from shunter.adapters.files.flight import FlightFiles
 from shunter.api.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
 from shunter.api.server import HttpServer, serve
 from shunter.app.config import Config
 from shunter.app.home import Home
 from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
+from shunter.app.outside import OutsidePolicies
 from shunter.app.places import LocalPlace, Place, SimulatedPlace
 from shunter.app.policies import find_policies
-from shunter.engine.books.cluster import HEARTBEAT_SETTING
+from shunter.engine.books.cluster import FLIGHT_SETTING, HEARTBEAT_SETTING, POLICY_SETTING
 from shunter.engine.brain import Brain
 from shunter.engine.engine import Engine
 from shunter.gateway.gateway import LocalGateway
-from shunter.gateway.policies import SETTING, choose_policy
+from shunter.gateway.policies import choose_policy
 from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.log import Log
+from shunter.model.cluster_fields import OFF
 from shunter.model.errors import Invalid, Problem, ShunterError
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.ports.clock import Clock
@@ -44,6 +47,7 @@ class Manager:
         self._duties: list[asyncio.Task[None]] = []
         self._server: HttpServer | None = None
         self._external: HttpServer | None = None
+        self._flight = FlightFiles(home.flight) if self._options.store != "memory" else None
 
     async def start(self) -> None:
         """Returns when the API answers and the first node is ready."""
@@ -53,7 +57,7 @@ class Manager:
         await self._store.open()
         self._place = self._find_place()
         self._clock: Clock = self._place.clock
-        catalogue = find_policies()
+        catalogue = find_policies(options.policy)
         self._engine = Engine(
             store=self._store,
             workers=self._place.workers,
@@ -63,8 +67,11 @@ class Manager:
             settings=self._config.engine,
         )
         await self._engine.start()
-        kept = self._engine.state.cluster.get(SETTING)
-        self._engine.policy = catalogue.build(choose_policy(catalogue, kept, options.policy))
+        kept = self._engine.state.cluster
+        self._engine.policy = catalogue.build(choose_policy(catalogue, kept.get(POLICY_SETTING), options.policy))
+        if self._flight is not None and kept.get(FLIGHT_SETTING) != OFF:
+            self._engine.schedulers.record_to(self._flight)
+        self._outside = OutsidePolicies(self._engine, self._clock)
         self._duties = [_duty(self._engine.run, self._failed), _duty(self._purge_now_and_then, self._failed)]
         gateway = LocalGateway(
             engine=self._engine,
@@ -78,7 +85,11 @@ class Manager:
             on_heartbeat=self._place.set_heartbeat,
             aside=asyncio.to_thread,
             catalogue=catalogue,
+            on_policy=self._outside.follow,
+            flight_log=self._flight,
+            archive=self._flight,
         )
+        self._outside.follow(self._engine.policy)
         api = ApiSettings(absent_is_304=options.external_absent_304)
         app = build_app(gateway, api)
         self._server = await serve(app, *self._address)
@@ -139,10 +150,13 @@ class Manager:
         self._home.forget_description()
         for duty in self._duties[1:]:
             duty.cancel()
+        self._outside.stop()
         await self._engine.stop()
         await asyncio.gather(*(server.stop() for server in (self._server, self._external) if server is not None))
         await asyncio.gather(*self._duties, return_exceptions=True)
         await self._store.close()
+        if self._flight is not None:
+            self._flight.close()
         log.info("manager.stopped", left_running=leave_running)
 
     def _find_place(self) -> Place:

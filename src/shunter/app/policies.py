@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from pathlib import Path
+
 from shunter import plugins
 from shunter.log import Log
-from shunter.planning.policies import Brought, Catalogue
+from shunter.planning.policies import REMOTE, Brought, Catalogue
 
 log = Log(__name__)
 
 
-def find_policies() -> Catalogue:
-    return Catalogue(_brought(plugins.POLICIES), _brought(plugins.FILTERS), _brought(plugins.SCORES))
+def find_policies(named: str | None = None) -> Catalogue:
+    """`named` is a policy that somebody names at the start; `module:Class` brings one that is no plugin."""
+    policies = _brought(plugins.POLICIES)
+    if named is not None and ":" in named and not named.startswith(REMOTE):
+        policies.append(_imported(named))
+    return Catalogue(policies, _brought(plugins.FILTERS), _brought(plugins.SCORES))
+
+
+def _imported(name: str) -> Brought:
+    """The class that `module:Class` names, from where Python finds modules, or from the folder of the caller."""
+    module, _, target = name.partition(":")
+    folder = str(Path.cwd())
+    try:
+        sys.path.insert(0, folder)
+        return Brought(name, f"module {module}", getattr(import_module(module), target))
+    except Exception as error:  # a stranger's module
+        return Brought(name, f"module {module}", error=f"{type(error).__name__}: {error}")
+    finally:
+        sys.path.remove(folder)
 
 
 def _brought(group: str) -> list[Brought]:

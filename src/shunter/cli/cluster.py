@@ -32,7 +32,9 @@ ExternalListen = Annotated[
 ExternalOpen = Annotated[bool, typer.Option("--external-open", help="They need no token there; on loopback only.")]
 Policy = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="How to choose nodes: e-pvm, bin-pack, spread, round-robin, greedy, ..."),
+    typer.Option(
+        metavar="NAME", help="How to choose nodes: e-pvm, bin-pack, spread, ..., remote:NAME, or your MODULE:CLASS."
+    ),
 ]
 Store = Annotated[str, typer.Option(metavar="sqlite|memory", help="memory forgets everything at the end.")]
 ClusterName = Annotated[str | None, typer.Option(metavar="NAME", help="Name of the cluster. Default: the machine's.")]

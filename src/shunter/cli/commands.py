@@ -81,6 +81,8 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("node", "nodes:node", "Show, label, drain or cordon one node."),
         Entry("cluster", "settings:cluster", "Show the whole cluster, or change it while it runs."),
         Entry("policies", "plan:policies", "List who can decide where tasks run, or choose."),
+        Entry("flight", "flight:flight", "List or export recorded decisions."),
+        Entry("replay", "flight:replay", "Decide recorded decisions again, and compare."),
         Entry("events", "events:events", "Print what has happened, or what happens."),
         Entry("top", "top:top", "Watch resources, nodes and running jobs."),
     ),

@@ -69,14 +69,16 @@ def plan(
 
 @policies.callback()
 def show_policies(context: typer.Context, output: Output = Format.TABLE) -> None:
-    """List who can decide where tasks run: built-in policies and those of plugins. Or choose one.
+    """List who can decide where tasks run: built-in policies, those of plugins, and external schedulers. Or choose one.
 
     A star marks the policy that decides, and the filters of plugins, which always hold. A plugin that could not be
-    loaded, or that failed when it was asked, is shown with its error; the default decides whenever it fails.
+    loaded, or that failed when it was asked, is shown with its error; the default decides whenever it fails. An
+    external scheduler is chosen as remote:NAME, also before it is connected; while it is silent, the fallback decides.
 
     \b
     shunter policies
     shunter policies use bin-pack
+    shunter policies use remote:mine
     """
     if context.invoked_subcommand is None:
         with open_client() as client:

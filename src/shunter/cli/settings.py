@@ -39,7 +39,8 @@ def change(
         typer.Argument(
             metavar="KEY=VALUE...",
             help="heartbeat: a time, or auto. preemption: 1 to 100, off or auto. reserve_after, hold_after: a time, "
-            "off or auto. licence/NAME: how many, or none.",
+            "off or auto. licence/NAME: how many, or none. policy, fallback: a policy. lease: a time, or auto. flight: "
+            "on or off.",
         ),
     ],
     output: Output = Format.TABLE,
@@ -49,7 +50,8 @@ def change(
     They outlive a restart and win over config.toml. Preemption is how much higher a priority must be to end others'
     tasks. A single task that has waited for reserve_after gets a reservation, and where nobody knows when there will be
     room, it is held after hold_after. Licences are counts of the whole cluster that tasks ask for as resources
-    (run --resource licence/matlab=1).
+    (run --resource licence/matlab=1). An external scheduler that is silent for longer than its lease is replaced by the
+    fallback until it comes back.
 
     \b
     shunter cluster set heartbeat=2s
@@ -58,6 +60,8 @@ def change(
     shunter cluster set reserve_after=5m      smaller ones may overtake a large task for so long
     shunter cluster set licence/matlab=5      so many tasks at once may use it
     shunter cluster set licence/matlab=none   forget it
+    shunter cluster set policy=remote:mine fallback=bin-pack lease=5s
+    shunter cluster set flight=off            record no decisions
     """
     with open_client() as client:
         _print(client.update_cluster(_patch(pairs(settings, "set"))), output)
@@ -89,6 +93,9 @@ def _print(found: ClusterInfo, output: Format) -> None:
         ("preemption", found.preemption),
         ("reserve after", found.reserve_after),
         ("hold after", found.hold_after),
+        ("fallback", found.fallback),
+        ("lease", found.lease),
+        ("flight recorder", found.flight),
         ("heartbeat", f"every {found.heartbeat_s:g} s"),
     ]
     print_facts(f"{found.name}, version {found.version}" + (", simulated" if found.simulated else ""), facts)

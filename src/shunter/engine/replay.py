@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from shunter.engine.brain import Brain
-from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Shown, Step, is_same
+from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
 from shunter.model.situations import DecisionRow, Situation
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.decision_rows import decision_row
@@ -20,28 +20,6 @@ from shunter.planning.view import ClusterView, Policy
 from shunter.planning.view_reader import ViewReader
 
 Build = Callable[[str], Policy]  # a fresh policy by its name
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """A decision as it was recorded, and as it was made again. `missing` counts questions of the policy to which the
-    recording has no answer: another policy may ask what the recorded one did not."""
-
-    source: str
-    policy: str  # that decided when it was recorded
-    at: float
-    number: int
-    version: int
-    inputs: str
-    recorded: DecisionRow
-    made: DecisionRow
-    missing: int
-    is_fresh: bool  # whether all that the policy remembered is known
-    names: list[str]  # of the nodes, by row
-
-    @property
-    def is_same(self) -> bool:
-        return is_same(self.recorded, self.made)
 
 
 class Replay:

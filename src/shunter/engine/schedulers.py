@@ -18,8 +18,6 @@ from shunter.model.situations import DecisionRow, Situation
 from shunter.planning.deltas import ViewWriter
 
 LEASE_DEFAULT_S = 5.0
-LEASE_MIN_S = 0.1
-LEASE_MAX_S = 3600.0
 DECISIONS_PER_S = 100.0  # of one session, on average
 DECISIONS_BURST = 100.0
 LEAD, SHADOW = "lead", "shadow"

@@ -6,7 +6,16 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from shunter.engine.books.cluster import HEARTBEAT_SETTING, HOLD_SETTING, PREEMPTION_SETTING, RESERVE_SETTING
+from shunter.engine.books.cluster import (
+    FALLBACK_SETTING,
+    FLIGHT_SETTING,
+    HEARTBEAT_SETTING,
+    HOLD_SETTING,
+    LEASE_SETTING,
+    POLICY_SETTING,
+    PREEMPTION_SETTING,
+    RESERVE_SETTING,
+)
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Published
@@ -15,6 +24,7 @@ from shunter.engine.records import Job
 from shunter.engine.state import State
 from shunter.engine.templates import Dispatch
 from shunter.engine.views import counts_view, job_view, node_view, past_attempt_view
+from shunter.gateway.flight import Flight
 from shunter.gateway.following import Following
 from shunter.gateway.objects import Objects
 from shunter.gateway.plans import Aside, DryRuns, at_once, only, plan, same_names
@@ -23,12 +33,13 @@ from shunter.gateway.queues import find_queue, queue_page, queue_view
 from shunter.gateway.reasons import room_kept, why, why_task
 from shunter.gateway.repeating import Repeating
 from shunter.gateway.runs import FinishedRun, Runs
+from shunter.gateway.schedulers import Schedulers
 from shunter.gateway.services import Services
 from shunter.gateway.suggestions import consult
 from shunter.gateway.templates import find_template, template_page, template_view
 from shunter.gateway.tokens import Tokens
 from shunter.gateway.upkeep import Upkeep
-from shunter.model.cluster_fields import AUTO, OFF
+from shunter.model.cluster_fields import AUTO, OFF, ON
 from shunter.model.errors import Conflict, NotFound, Unavailable
 from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
@@ -60,8 +71,11 @@ from shunter.model.views import (
     say_ended,
 )
 from shunter.planning.constraints import parse_constraint, parse_job_match
+from shunter.planning.planner import POLICY_DEFAULT
 from shunter.planning.policies import Catalogue
+from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
+from shunter.ports.flight import FlightLog
 from shunter.ports.gateway import (
     Caller,
     DeadChoice,
@@ -76,10 +90,12 @@ from shunter.ports.gateway import (
     TaskQuery,
     TaskReference,
 )
+from shunter.ports.schedulers import FlightArchive
 from shunter.ports.store import Store
 from shunter.ports.workers import Workers
 
 STALE_HEARTBEATS = 3
+_AS_GIVEN = (PREEMPTION_SETTING, RESERVE_SETTING, HOLD_SETTING, FALLBACK_SETTING, LEASE_SETTING, FLIGHT_SETTING)
 ROUNDS_PER_READ = 200
 
 
@@ -98,6 +114,9 @@ class LocalGateway:
         on_heartbeat: Callable[[float | None], None],
         aside: Aside = at_once,
         catalogue: Catalogue | None = None,
+        on_policy: Callable[[Policy], None] = lambda _: None,
+        flight_log: FlightLog | None = None,
+        archive: FlightArchive | None = None,
     ) -> None:
         self._engine, self._store, self._workers, self._clock, self._tokens = engine, store, workers, clock, tokens
         self._identity, self._is_simulated = identity, is_simulated
@@ -106,7 +125,10 @@ class LocalGateway:
         self._manifests = JobReader(parse_constraint, parse_job_match)
         self._runs = Runs(engine, store)
         self._repeating = Repeating(engine, store, self._runs)
-        self._policies = Policies(engine, catalogue or Catalogue())
+        self._policies = Policies(engine, catalogue or Catalogue(), on_policy)
+        self._policies.settle()
+        self.schedulers = Schedulers(engine)
+        self.flight = Flight(engine, flight_log, archive, aside)
         self._dry_runs = DryRuns(engine, clock, aside)
         self._following = Following(engine, store, workers, self._runs)
         self.services = Services(engine, self._runs, self._manifests)
@@ -381,6 +403,9 @@ class LocalGateway:
             preemption=state.cluster.get(PREEMPTION_SETTING, AUTO),
             reserve_after=_wait_view(state.cluster.get(RESERVE_SETTING)),
             hold_after=_wait_view(state.cluster.get(HOLD_SETTING)),
+            fallback=state.cluster.get(FALLBACK_SETTING, POLICY_DEFAULT),
+            lease=_wait_view(state.cluster.get(LEASE_SETTING)),
+            flight=ON if self.flight.is_on else OFF,
             licences={
                 name.removeprefix(LICENCE_PREFIX): LicenceView(total=total, used=state.licences_used[name])
                 for name, total in state.cluster.licences().items()
@@ -389,16 +414,21 @@ class LocalGateway:
 
     async def update_cluster(self, caller: Caller, settings: Mapping[str, Any]) -> ClusterInfo:
         kept: dict[str, str] = {}
+        for name in (POLICY_SETTING, FALLBACK_SETTING):
+            if name in settings:
+                self._policies.check(settings[name])  # refused before anything is kept
         if "heartbeat" in settings:
             seconds: float | None = settings["heartbeat"]
             self._on_heartbeat(seconds)  # refuses before anything is kept
             kept[HEARTBEAT_SETTING] = "" if seconds is None else f"{seconds:g}"
-        kept |= {
-            name: settings[name] for name in (PREEMPTION_SETTING, RESERVE_SETTING, HOLD_SETTING) if name in settings
-        }
+        kept |= {name: settings[name] for name in _AS_GIVEN if name in settings}
         for name, count in settings.get("licences", {}).items():
             kept[LICENCE_PREFIX + name] = "" if count is None else str(count)
         await self._engine.set_settings(kept)
+        self._policies.settle()
+        self.flight.switch(self._engine.state.cluster.get(FLIGHT_SETTING) != OFF)
+        if POLICY_SETTING in settings:
+            await self._policies.use(settings[POLICY_SETTING])
         return await self.cluster(caller)
 
     async def down(self, caller: Caller, leave_running: bool) -> None:

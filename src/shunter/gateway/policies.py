@@ -2,32 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from shunter.engine.books.cluster import FALLBACK_SETTING, LEASE_SETTING, POLICY_SETTING
 from shunter.engine.engine import Engine
+from shunter.engine.schedulers import LEAD, LEASE_DEFAULT_S, Session
 from shunter.log import Log
 from shunter.model.errors import Invalid
 from shunter.model.views import PolicyPage, PolicyView
 from shunter.planning.planner import POLICY_DEFAULT
-from shunter.planning.policies import Catalogue, Offer
+from shunter.planning.policies import REMOTE, Catalogue, Offer
+from shunter.planning.view import Policy
 
-SETTING = "policy"  # the name of the cluster's setting
 log = Log(__name__)
 
 
 class Policies:
-    def __init__(self, engine: Engine, catalogue: Catalogue) -> None:
-        self._engine, self._catalogue = engine, catalogue
+    """`on_use` hears of every policy that decides from then on."""
+
+    def __init__(self, engine: Engine, catalogue: Catalogue, on_use: Callable[[Policy], None] = lambda _: None) -> None:
+        self._engine, self._catalogue, self._on_use = engine, catalogue, on_use
 
     def page(self) -> PolicyPage:
         views = [self._view(offer) for offer in self._catalogue.offers()]
+        views += self._schedulers()
         return PolicyPage(views, None, len(views))
 
     async def use(self, name: str) -> PolicyPage:
         """At once, and after a restart too. Raises Invalid for one that cannot be used."""
         policy = self._catalogue.build(name)
-        await self._engine.set_settings({SETTING: name})
+        await self._engine.set_settings({POLICY_SETTING: name})
         self._engine.use_policy(policy)
+        self._on_use(policy)
         log.info("policy.changed", policy=name)
         return self.page()
+
+    def check(self, name: str) -> None:
+        """Raises Invalid for one that cannot be used."""
+        self._catalogue.build(name)
+
+    def settle(self) -> None:
+        """The settings about external schedulers, as they are kept now."""
+        kept, catalogue = self._engine.state.cluster, self._catalogue
+        fallback = kept.get(FALLBACK_SETTING, POLICY_DEFAULT)
+        try:
+            catalogue.build(fallback)
+        except Invalid as error:  # a plugin that is gone since
+            log.error("fallback.gone", policy=fallback, error=error.detail)
+            fallback = POLICY_DEFAULT
+        self._engine.brain.fall_back_to(lambda: catalogue.build(fallback))
+        self._engine.schedulers.set_lease(float(kept.get(LEASE_SETTING, str(LEASE_DEFAULT_S))))
+
+    def _schedulers(self) -> list[PolicyView]:
+        """Those that are connected, and the one that should decide if it is not."""
+        brain, sessions = self._engine.brain, self._engine.schedulers.sessions()
+        remote = [each for each in sessions if not each.is_local]
+        views = [_session_view(each, brain.outside) for each in remote]
+        if brain.name.startswith(REMOTE) and all(each.name != brain.outside for each in remote):
+            error = f"silent: {brain.in_rounds.name} decides"
+            views.append(PolicyView(name=brain.name, kind="remote", source="not connected", active=True, error=error))
+        return views
 
     def _view(self, offer: Offer) -> PolicyView:
         brain = self._engine.brain
@@ -41,6 +75,16 @@ class Policies:
             error=error or None,
             failures=brain.failures if is_active else 0,
         )
+
+
+def _session_view(session: Session, leader: str) -> PolicyView:
+    if session.mode == LEAD:
+        source = f"connected, {session.decisions:,} decisions"
+        active = session.name == leader
+        return PolicyView(name=f"{REMOTE}{session.name}", kind="remote", source=source, active=active)
+    agreed = session.decisions - session.refused
+    source = f"agrees with {agreed:,} of {session.decisions:,} decisions"
+    return PolicyView(name=session.name, kind="shadow", source=source, active=False)
 
 
 def choose_policy(catalogue: Catalogue, kept: str, configured: str | None) -> str:

@@ -12,6 +12,10 @@ from shunter.model.resources import AMOUNT_MAX
 
 AUTO = "auto"
 OFF = "off"
+ON = "on"
+POLICY_SIZE_MAX = 253
+LEASE_MIN_S = 0.1
+LEASE_MAX_S = 3600.0
 HAND_SET_MIN_S = 0.05
 HAND_SET_MAX_S = 3600.0
 WAIT_MAX_S = 604_800.0  # the longest that somebody waits before room is kept for it
@@ -76,22 +80,52 @@ def _patience(about: str) -> Field:
     return Field(read, {"description": about, "anyOf": [wait.schema, {"enum": [AUTO, OFF]}]})
 
 
-PATCH = Section(
-    "settings to change from now on, at least one; they outlive a restart",
-    {
-        "heartbeat": HEARTBEAT,
-        "preemption": _preemption(),
-        "reserve_after": _patience(
-            "how long a single task waits before it gets a reservation, a gang has one at once; off for never, auto "
-            "for the default"
-        ),
-        "hold_after": _patience(
-            "how long somebody waits before room is held of which nobody knows when it is enough; off for never, auto "
-            "for the default"
-        ),
-        "licences": _licences(),
-    },
-)
+def _lease() -> Field:
+    """Seconds as text; empty means the default."""
+    lease = duration(LEASE_MAX_S)
+
+    def read(value: Any, path: str, problems: Problems) -> str:
+        if value == AUTO:
+            return ""
+        seconds: float = lease.read(value, path, problems)
+        if seconds < LEASE_MIN_S:
+            problems.add(path, "is too short", value=value, fix=f"use at least {LEASE_MIN_S:g}s")
+        return f"{seconds:.10g}"
+
+    about = "how long an external scheduler may be silent before the fall-back decides; auto for the default"
+    return Field(read, {"description": about, "anyOf": [lease.schema, {"const": AUTO}]})
+
+
+def _switch(about: str) -> Field:
+    """on or off, as text; empty means on, which is the default."""
+
+    def read(value: Any, path: str, problems: Problems) -> str:
+        if value in (ON, OFF) or isinstance(value, bool):
+            return OFF if value in (OFF, False) else ""
+        problems.add(path, "must be on or off", value=value)
+        return ""
+
+    return Field(read, {"description": about, "enum": [ON, OFF]})
+
+
+SETTINGS: dict[str, Field] = {
+    "heartbeat": HEARTBEAT,
+    "preemption": _preemption(),
+    "reserve_after": _patience(
+        "how long a single task waits before it gets a reservation, a gang has one at once; off for never, auto "
+        "for the default"
+    ),
+    "hold_after": _patience(
+        "how long somebody waits before room is held of which nobody knows when it is enough; off for never, auto "
+        "for the default"
+    ),
+    "licences": _licences(),
+    "policy": text(size_max=POLICY_SIZE_MAX).about("who decides where tasks run: one of GET /policies"),
+    "fallback": text(size_max=POLICY_SIZE_MAX).about("who decides while an external scheduler is silent"),
+    "lease": _lease(),
+    "flight": _switch("whether every decision is recorded, with what it was made on"),
+}
+PATCH = Section("settings to change from now on, at least one; they outlive a restart", SETTINGS)
 PATCH_SCHEMA = PATCH.schema | {"minProperties": 1}
 
 
@@ -103,7 +137,7 @@ def read_patch(document: object) -> dict[str, Any]:
         problems.add(
             "document",
             "must say what to change",
-            fix="give heartbeat, preemption, reserve_after, hold_after or licences",
+            fix=f"give one or several of {', '.join(SETTINGS)}",
         )
     problems.raise_any()
     return patch

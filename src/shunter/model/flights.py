@@ -63,6 +63,27 @@ class Shadowed(msgspec.Struct, frozen=True, tag="shadowed", tag_field="t", omit_
 FlightRecord: TypeAlias = Began | Shown | Decided | Step | Shadowed
 
 
+class Replayed(msgspec.Struct, frozen=True):
+    """A decision as it was recorded, and as it was made again. `missing` counts questions of the policy to which the
+    recording has no answer: another policy may ask what the recorded one did not."""
+
+    source: str
+    policy: str  # that decided when it was recorded
+    at: float
+    number: int
+    version: int
+    inputs: str
+    recorded: DecisionRow
+    made: DecisionRow
+    missing: int
+    is_fresh: bool  # whether all that the policy remembered is known
+    names: list[str]  # of the nodes, by row
+
+    @property
+    def is_same(self) -> bool:
+        return is_same(self.recorded, self.made)
+
+
 class FlightSegment(msgspec.Struct, frozen=True):
     """One file of a recording."""
 

@@ -289,8 +289,8 @@ class PlanView(msgspec.Struct, kw_only=True):
 
 class PolicyView(msgspec.Struct, kw_only=True):
     name: str
-    kind: str  # policy | score | filter
-    source: str  # built in, or the package that brings it
+    kind: str  # policy | score | filter | remote (an external scheduler) | shadow
+    source: str  # built in, the package that brings it, or how an external one is doing
     active: bool
     error: str | None = None  # why it cannot be used, or what went wrong when it was used last
     failures: int = 0
@@ -325,6 +325,9 @@ class ClusterInfo(msgspec.Struct, kw_only=True):
     preemption: str = "auto"  # how much higher a priority must be to end others' tasks; auto is the default, or off
     reserve_after: str = "auto"  # how long a single task waits before it gets a reservation; likewise
     hold_after: str = "auto"  # how long before room is held of which nobody knows when it is enough; likewise
+    fallback: str = ""  # who decides while an external scheduler is silent
+    lease: str = "auto"  # how long one may be silent
+    flight: str = "on"  # whether every decision is recorded
 
 
 class JobPage(msgspec.Struct):

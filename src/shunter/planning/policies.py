@@ -5,6 +5,7 @@ Made once by the app, which finds the plugins; asked by the gateway to list and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
@@ -16,9 +17,11 @@ from shunter.model.errors import Invalid, Problem
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.scores import SCORES, Score
-from shunter.planning.view import Policy
+from shunter.planning.view import ClusterView, Decision, Policy
 
 BUILT_IN = "built in"
+REMOTE = "remote:"  # begins the name of a policy that is an external scheduler
+REMOTE_NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,25 @@ class Offer:
     source: str
     make: Callable[[], Policy] | None = None
     error: str = ""
+
+
+class Remote:
+    """An external scheduler of this name decides, outside of rounds; while it is silent, the fall-back does."""
+
+    fast = False
+
+    def __init__(self, scheduler: str) -> None:
+        self.scheduler, self.name = scheduler, f"{REMOTE}{scheduler}"
+
+    def decide(self, _view: ClusterView, _now: float, _budget: int) -> Decision:
+        raise AssertionError(f"{self.name} decides elsewhere")
+
+
+def check_scheduler_name(name: str, field: str) -> None:
+    """Raises Invalid."""
+    if not REMOTE_NAME.fullmatch(name):
+        fix = "use 1 to 63 lower-case letters, digits and . _ -, beginning and ending with a letter or a digit"
+        raise Invalid([Problem(field, "is no name of a scheduler", name, fix)])
 
 
 @runtime_checkable
@@ -95,6 +117,9 @@ class Catalogue:
 
     def build(self, name: str) -> Policy:
         """A fresh policy by its name. Raises Invalid with the nearest known one, or with what is wrong with it."""
+        if name.startswith(REMOTE):
+            check_scheduler_name(name.removeprefix(REMOTE), "policy")
+            return Remote(name.removeprefix(REMOTE))
         offer = self._offers.get(name)
         if offer is None:
             raise Invalid([self._unknown(name)])

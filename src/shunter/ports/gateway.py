@@ -33,6 +33,7 @@ from shunter.ports.callers import JobReference as JobReference
 from shunter.ports.callers import TaskReference as TaskReference
 from shunter.ports.desks import NodeDesk, ServiceDesk
 from shunter.ports.objects import ObjectDesk
+from shunter.ports.schedulers import FlightDesk, SchedulerDesk
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,12 @@ class Gateway(Protocol):
 
     @property
     def objects(self) -> ObjectDesk: ...
+
+    @property
+    def schedulers(self) -> SchedulerDesk: ...
+
+    @property
+    def flight(self) -> FlightDesk: ...
 
     def authenticate(self, token: str) -> Caller | None:
         """None for a token that nobody holds. Compares in constant time."""

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, 
 from types import TracebackType
 from typing import Any, Literal, Unpack, overload
 
+from shunter.model.flights import FlightSegment
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.kept_views import DeadView, QueueView, Replayed, TemplateView
 from shunter.model.object_views import AppliedView, ObjectView, PastSchedulingView, WatchLine
@@ -129,6 +130,14 @@ class Client:
     async def use_policy(self, name: str) -> list[PolicyView]:
         """Let another policy decide, from now on and after a restart too."""
         return await self._perform(calls.use_policy(self._core, name))
+
+    async def flight(self) -> list[FlightSegment]:
+        """What the flight recorder has kept, oldest first."""
+        return await self._perform(calls.flight(self._core))
+
+    def flight_records(self) -> AsyncIterator[bytes]:
+        """Pieces of a file with all recorded decisions, for `shunter replay`."""
+        return self._transport.stream(calls.flight_records(self._core))
 
     async def nodes(self) -> list[NodeView]:
         return [node async for node in self._transport.stream(calls.nodes(self._core))]

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from shunter.model.flights import FlightPage, FlightSegment
 from shunter.model.lifecycles import JOB
 from shunter.model.views import (
     AttemptPage,
@@ -31,7 +32,7 @@ from shunter.sdk.core import Core
 from shunter.sdk.following import Ended, event_namespace, follow_submit
 from shunter.sdk.manifests import Manifest, Source, job_manifest, read_manifest, read_manifests
 from shunter.sdk.requests import TaskKey
-from shunter.sdk.steps import Conversation, Request
+from shunter.sdk.steps import Conversation, Emit, Read, Request
 
 JOB_ENDS = frozenset(state.word for state in JOB.ends)
 
@@ -130,6 +131,18 @@ def plan(core: Core, sources: Source | Iterable[Manifest]) -> Conversation[PlanV
 def policies(core: Core) -> Conversation[list[PolicyView]]:
     page = yield from core.ask(requests.policies(), PolicyPage)
     return page.items
+
+
+def flight(core: Core) -> Conversation[list[FlightSegment]]:
+    page = yield from core.ask(Request("GET", "/flight"), FlightPage)
+    return page.items
+
+
+def flight_records(core: Core) -> Conversation[None]:
+    """Emits pieces of a file."""
+    yield from core.exchange(Request("GET", "/flight/records"), stream=True)
+    while data := (yield Read()):
+        yield Emit(data)
 
 
 def use_policy(core: Core, name: str) -> Conversation[list[PolicyView]]:

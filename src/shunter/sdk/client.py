@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Unpack, overload
 
+from shunter.model.flights import FlightSegment
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.kept_views import DeadView, QueueView, Replayed, TemplateView
 from shunter.model.object_views import AppliedView, ObjectView, PastSchedulingView, WatchLine
@@ -129,6 +130,14 @@ class Client:
     def use_policy(self, name: str) -> list[PolicyView]:
         """Let another policy decide, from now on and after a restart too."""
         return self._perform(calls.use_policy(self._core, name))
+
+    def flight(self) -> list[FlightSegment]:
+        """What the flight recorder has kept, oldest first."""
+        return self._perform(calls.flight(self._core))
+
+    def flight_records(self) -> Iterator[bytes]:
+        """Pieces of a file with all recorded decisions, for `shunter replay`."""
+        return self._transport.stream(calls.flight_records(self._core))
 
     def nodes(self) -> list[NodeView]:
         return list(self._transport.stream(calls.nodes(self._core)))

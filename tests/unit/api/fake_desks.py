@@ -1,13 +1,16 @@
-"""The desks of the fake gateway: for jobs that last, and for nodes. They note what was asked, and change nothing."""
+"""The desks of the fake gateway: for jobs that last, nodes, schedulers. They note what was asked and change nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from typing import TYPE_CHECKING
 
+from shunter.model.flights import FlightPage, FlightSegment
 from shunter.model.manifests import check_labels
+from shunter.model.situations import DecisionAnswer, DecisionRow
 from shunter.model.views import JobView, NodeView
 from shunter.ports.gateway import Caller, JobReference, TaskReference
+from shunter.ports.schedulers import SchedulerSession
 
 if TYPE_CHECKING:
     from tests.unit.api.fake_gateway import FakeGateway
@@ -72,3 +75,38 @@ class FakeUpkeep:
     def _note(self, *asked: object) -> NodeView:
         self._gateway.enter(asked)
         return self._gateway.node_view(str(asked[1]))
+
+
+class FakeFlight:
+    """The desk for recorded decisions; a recording is any bytes here."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+        self.pieces = [b"shunter-flight-1\n", b"records"]
+
+    async def segments(self, caller: Caller) -> FlightPage:
+        self._gateway.enter(("flight", caller))
+        found = FlightSegment("00000001", "2026-10-12T08:00:00Z", "2026-10-12T09:00:00Z", 7, 1234)
+        return FlightPage([found], None, 1)
+
+    async def records(self, caller: Caller) -> AsyncGenerator[bytes, None]:
+        self._gateway.enter(("flight_records", caller))
+
+        async def pieces() -> AsyncGenerator[bytes, None]:
+            for piece in self.pieces:
+                yield piece
+
+        return pieces()
+
+
+class FakeSchedulers:
+    """The desk for external schedulers: no transport of these tests asks it."""
+
+    async def open(self, caller: Caller, name: str, wants: Collection[str], mode: str) -> SchedulerSession:
+        raise AssertionError((caller, name, wants, mode))
+
+    async def decide(self, caller: Caller, token: str, row: DecisionRow) -> DecisionAnswer:
+        raise AssertionError((caller, token, row))
+
+    async def renew(self, caller: Caller, token: str) -> float:
+        raise AssertionError((caller, token))

@@ -25,7 +25,7 @@ CLUSTER = {
     "simulated": False, "started_at": "2026-01-02T03:04:05.000Z", "nodes": {"ready": 1},
     "jobs": {"running": 1}, "tasks": {"running": 3}, "capacity": {"cpu": "2"}, "reserved": {"cpu": "1500m"},
     "licences": {"matlab": {"total": 5, "used": 2}}, "preemption": "off",
-    "reserve_after": "5m", "hold_after": "auto",
+    "reserve_after": "5m", "hold_after": "auto", "fallback": "e-pvm", "lease": "auto", "flight": "on",
 }  # fmt: skip
 EVENT = {"id": "249-0", "at": "2026-01-02T03:04:05.000Z", "type": "tasks.placed", "name": "render/0-9", "job": "render",
          "tasks": "0-9", "node": "vm", "attempt": 1, "state": "assigned"}  # fmt: skip

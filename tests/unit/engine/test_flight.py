@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from shunter.engine import flight
-from shunter.engine.replay import Replay, Replayed
-from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Shown, Step, decode_record
+from shunter.engine.replay import Replay
+from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step, decode_record
 from shunter.model.messages import Held, Inventory
 from shunter.model.situations import RULES, TASKS, WANTS_DEFAULT, PlacementRow
 from shunter.planning.planner import build_policy

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.engine.books.cluster import POLICY_SETTING
 from shunter.engine.recovery import recover
 from shunter.gateway.gateway import LocalGateway
-from shunter.gateway.policies import SETTING, Policies, choose_policy
+from shunter.gateway.policies import Policies, choose_policy
 from shunter.model.errors import Invalid
 from shunter.planning.policies import Brought, Catalogue
 from shunter.planning.view import ClusterView, Decision
@@ -51,7 +52,7 @@ def test_another_policy_decides_from_the_next_round_on_and_after_a_restart() -> 
         await stage.run("spread", count=2)
         assert 2 in {node for node, _ in stage.orders()}
         state, _ = await recover(stage.store)
-        assert choose_policy(Catalogue(), state.cluster.get(SETTING), "e-pvm") == "spread"
+        assert choose_policy(Catalogue(), state.cluster.get(POLICY_SETTING), "e-pvm") == "spread"
 
     play(scene)
 

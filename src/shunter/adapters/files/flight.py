@@ -16,6 +16,8 @@ from zlib import crc32
 
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem
+from shunter.model.flights import Began, Decided, FlightSegment, Shown, Step, decode_record
+from shunter.model.views import iso
 
 MARK = b"shunter-flight-1\n"
 SUFFIX = ".flight"
@@ -72,6 +74,12 @@ class FlightFiles:
         """Oldest first."""
         return sorted(self.folder.glob(f"*{SUFFIX}"))
 
+    def list_segments(self) -> list[FlightSegment]:
+        return [found for path in self.segments() if (found := _describe(path)) is not None]
+
+    def export(self) -> Iterator[bytes]:
+        yield from write_frames(frame for path in self.segments() for frame in read_frames(path))
+
     def _forget(self, segments: list[Path]) -> None:
         total = sum(path.stat().st_size for path in segments)
         for path in segments:
@@ -102,6 +110,24 @@ def write_frames(frames: Iterator[bytes]) -> Iterator[bytes]:
     yield MARK
     for frame in frames:
         yield _FRAME.pack(len(frame), crc32(frame)) + frame
+
+
+def _describe(path: Path) -> FlightSegment | None:
+    """None for a segment that is empty, or gone meanwhile."""
+    first = last = 0.0
+    decisions = 0
+    try:
+        for frame in read_frames(path):
+            record = decode_record(frame)
+            decisions += isinstance(record, Step | Decided)
+            at = record.at if isinstance(record, Began) else None
+            at = record.situation.now if isinstance(record, Step | Shown) else at
+            if at is not None:
+                first, last = first or at, at
+        size = path.stat().st_size
+    except (FileNotFoundError, Invalid):
+        return None
+    return FlightSegment(path.stem, iso(first) or "", iso(last) or "", decisions, size) if first else None
 
 
 def _next_frame(file: BinaryIO) -> bytes | None:

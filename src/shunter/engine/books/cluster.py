@@ -16,6 +16,10 @@ HEARTBEAT_SETTING = "heartbeat"  # seconds
 PREEMPTION_SETTING = "preemption"  # how much higher a priority must be to end others' tasks, or off
 RESERVE_SETTING = "reserve_after"  # seconds that a single task waits before it gets a reservation, or off
 HOLD_SETTING = "hold_after"  # seconds before room is held of which nobody knows when it is enough, or off
+POLICY_SETTING = "policy"  # who decides
+FALLBACK_SETTING = "fallback"  # who decides while an external scheduler is silent
+LEASE_SETTING = "lease"  # seconds for which one may be silent
+FLIGHT_SETTING = "flight"  # off where decisions are not recorded
 NEVER = 1_000  # no priority is so much higher than another
 
 

@@ -1,0 +1,30 @@
+"""Handlers for what the flight recorder has kept, and the routes to them: a part of the table in `api.routes`."""
+
+from __future__ import annotations
+
+from shunter.api.exchange import Exchange
+from shunter.api.routing import Answer, Context, Route
+from shunter.api.streams import OCTETS, stream_bytes
+from shunter.model.flights import FlightPage
+
+FLIGHT = "/api/v1/flight"
+
+
+async def list_segments(context: Context, exchange: Exchange) -> FlightPage:
+    return await context.gateway.flight.segments(exchange.caller)
+
+
+async def export_records(context: Context, exchange: Exchange) -> None:
+    await stream_bytes(exchange, await context.gateway.flight.records(exchange.caller))
+
+
+FLIGHT_ROUTES = (
+    Route(
+        "GET", FLIGHT, "listFlight", "What the flight recorder has kept, by segments", list_segments,
+        answers=(Answer(200, FlightPage),),
+    ),
+    Route(
+        "GET", f"{FLIGHT}/records", "exportFlight", "All recorded decisions as a file for `shunter replay`",
+        export_records, answers=(Answer(200, None, OCTETS.decode(), "a recording"),), errors=(404,),
+    ),
+)  # fmt: skip

@@ -1,0 +1,31 @@
+"""Policies in this process that are not fast: they decide in a thread beside the rounds. Used by `app.manager`."""
+
+from __future__ import annotations
+
+import asyncio
+
+from shunter.engine.driving import drive
+from shunter.engine.engine import Engine
+from shunter.planning.policies import Remote
+from shunter.planning.view import Policy
+from shunter.ports.clock import Clock
+
+
+class OutsidePolicies:
+    """At most one policy decides at a time; whoever decided before is let go when its thread comes back."""
+
+    def __init__(self, engine: Engine, clock: Clock) -> None:
+        self._engine, self._clock = engine, clock
+        self._driving: asyncio.Task[None] | None = None
+
+    def follow(self, policy: Policy) -> None:
+        """This one decides from now on."""
+        self.stop()
+        if not policy.fast and not isinstance(policy, Remote):
+            work = drive(self._engine, policy, self._clock, asyncio.to_thread)
+            self._driving = asyncio.get_running_loop().create_task(work)
+
+    def stop(self) -> None:
+        if self._driving is not None:
+            self._driving.cancel()
+            self._driving = None

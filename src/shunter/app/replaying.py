@@ -1,0 +1,30 @@
+"""Replay of a recorded flight, for `shunter replay`: the policies of this installation decide again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from shunter.adapters.files.flight import read_frames
+from shunter.app.policies import find_policies
+from shunter.engine.replay import Replay
+from shunter.model.errors import Invalid, Problem
+from shunter.model.flights import FlightRecord, Replayed, decode_record
+
+
+def replay_file(path: Path, policy: str | None) -> Iterator[Replayed]:
+    """Raises Invalid for what is no recording, and for a policy that is not known here."""
+    catalogue = find_policies(policy)
+    if policy is not None:
+        catalogue.build(policy)
+    yield from Replay(catalogue.build, policy, catalogue.filters).run(_records(path))
+
+
+def _records(path: Path) -> Iterator[FlightRecord]:
+    try:
+        for frame in read_frames(path):
+            yield decode_record(frame)
+    except (OSError, msgspec.DecodeError) as error:
+        raise Invalid([Problem("FILE", f"cannot be read: {error}", str(path))]) from None

@@ -1,0 +1,67 @@
+"""The desk for external schedulers. Implements `ports.schedulers.SchedulerDesk` on the engine's sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from shunter.engine.engine import Engine
+from shunter.engine.scheduler_desk import SchedulerDesk
+from shunter.engine.schedulers import LEAD, SHADOW, Session
+from shunter.model.errors import Invalid, Problem
+from shunter.model.situations import WANTS, DecisionAnswer, DecisionRow, Situation
+from shunter.planning.policies import check_scheduler_name
+from shunter.ports.callers import Caller
+
+MODES = (LEAD, SHADOW)
+SESSIONS_MAX = 100
+
+
+class Schedulers:
+    def __init__(self, engine: Engine) -> None:
+        self._desk = engine.schedulers
+
+    async def open(self, caller: Caller, name: str, wants: Collection[str], mode: str) -> OpenSession:
+        check_scheduler_name(name, "name")
+        unknown = [each for each in wants if each not in WANTS]
+        if unknown or not wants:
+            fix = f"choose of {', '.join(WANTS)}"
+            fix = f"choose of {', '.join(WANTS)}"
+            raise Invalid([Problem("wants", "must name what there is to see", unknown, fix)])
+        if mode not in MODES:
+            raise Invalid([Problem("mode", "is not known", mode, f"choose {' or '.join(MODES)}")])
+        if len(self._desk.sessions()) >= SESSIONS_MAX and all(each.name != name for each in self._desk.sessions()):
+            raise Invalid([Problem("name", f"would be one scheduler too many: there are {SESSIONS_MAX}", name)])
+        return OpenSession(self._desk.open(name, frozenset(wants), mode), self._desk)
+
+    async def decide(self, caller: Caller, token: str, row: DecisionRow) -> DecisionAnswer:
+        return await self._desk.decide(token, row)
+
+    async def renew(self, caller: Caller, token: str) -> float:
+        return self._desk.renew(token).lease_ms / 1000
+
+
+class OpenSession:
+    def __init__(self, session: Session, desk: SchedulerDesk) -> None:
+        self._session, self._desk = session, desk
+
+    @property
+    def name(self) -> str:
+        return self._session.name
+
+    @property
+    def token(self) -> str:
+        return self._session.token
+
+    @property
+    def lease_s(self) -> float:
+        return self._session.lease_ms / 1000
+
+    @property
+    def over_because(self) -> str:
+        return self._session.over_because
+
+    async def next(self) -> Situation | None:
+        return await self._desk.next(self._session)
+
+    def close(self, reason: str) -> None:
+        self._desk.close(self._session, reason)
