@@ -12,6 +12,7 @@ import numpy as np
 
 from shunter.engine.books.cluster import HOLD_SETTING, RESERVE_SETTING
 from shunter.engine.books.durations import DurationBook
+from shunter.engine.dependencies import start_ms
 from shunter.engine.elsewhere import has_another
 from shunter.engine.gangs import is_gathering
 from shunter.engine.records import ClassRecord, Group, Job
@@ -70,6 +71,8 @@ def note_changes(state: State) -> None:
 
 
 def _queued(state: State, record: ClassRecord, group: Group) -> Queued:
+    """A task that comes back is as old as its job: it has had its wait, and must not wait again behind all who came
+    while it ran. Before its `start_at` a job does not grow old."""
     spec, count = group.spec, record.queued
     if record.key.alone is not None:
         count = min(count, spec.parallel_max - record.width)
@@ -79,7 +82,7 @@ def _queued(state: State, record: ClassRecord, group: Group) -> Queued:
         record.task_class,
         count,
         group.job.id,
-        group.job.submitted_ms,
+        max(group.job.submitted_ms, start_ms(group.job)),
         _known_s(state.durations, group),
         _avoided(state, record) if group.avoiding else frozenset(),
     )

@@ -90,7 +90,7 @@ class Queued:
     task_class: TaskClass
     count: int
     since: int
-    since_ms: int = 0  # when the one that waits longest was queued
+    since_ms: int = 0  # when its oldest job was submitted, or was to start; a task that comes back keeps its age
     estimate_s: float = 0.0  # how long the first of them runs, given or learnt; 0 means unknown
     avoid: frozenset[int] = frozenset()  # nodes on which all of them have failed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from shunter.engine.cluster_view import build_view
+from shunter.model.jobs import JobOptions
 from tests.unit.engine.stage import Stage, play, spec
 
 
@@ -85,5 +86,37 @@ def test_the_winner_starts_though_the_job_of_its_victim_has_waited_longer() -> N
         await stage.end(node, order, exit_code=143, how="stopped")
         assert stage.counts(high.job_id) == {"assigned": 1}
         assert stage.counts(low.job_id) == {"queued": 5}
+
+    play(scene)
+
+
+def test_a_task_that_comes_back_is_as_old_as_its_job_and_goes_before_who_came_later() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=1)
+        [old] = await stage.submit(spec("old", priority=50))
+        [(_, order)] = stage.orders()
+        await stage.started(node, order)
+        submitted_ms = stage.engine.state.jobs[old.job_id].submitted_ms
+        await stage.settle(600.0)
+        [new] = await stage.submit(spec("new", priority=55, needs={"cpu": 1000, "memory": 1}))
+        await stage.submit(spec("boss", priority=90, needs={"cpu": 1000, "memory": 2}))
+        await stage.end(node, order, 143)
+        [(_, boss)] = stage.orders()
+        [back] = [each for each in build_view(stage.engine.state).queued if each.task_class.priority == 50]
+        assert back.since_ms == submitted_ms, "not since it was preempted"
+        await stage.end(node, boss)
+        assert stage.counts(old.job_id) == {"assigned": 1}, "twenty points of age against five of priority"
+        assert stage.counts(new.job_id) == {"queued": 1}
+
+    play(scene)
+
+
+def test_a_job_does_not_grow_old_before_it_is_to_start() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.submit(spec("later", options=JobOptions(start_in_s=3_600.0)))
+        await stage.settle(3_601.0)
+        [queued] = build_view(stage.engine.state).queued
+        job = next(iter(stage.engine.state.jobs.values()))
+        assert queued.since_ms == job.submitted_ms + 3_600_000
 
     play(scene)
