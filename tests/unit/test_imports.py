@@ -34,7 +34,7 @@ RULES: dict[str, tuple[str, str]] = {
     "adapters.files":   ("log model ports",                                           ""),
     "adapters.grpc":    ("log model ports proto",                                     "google grpc msgspec"),
     "watcher":          ("log model ports engine",                                    "msgspec"),
-    "gateway":          ("log model ports engine planning",                           "msgspec numpy"),
+    "gateway":          ("log model ports engine planning testbeds",                  "msgspec numpy"),
     "api":              ("log model ports testbeds",                                  "msgspec uvicorn?"),
     "worker":           ("frameworks log model plugins ports worker.keeping",         "aiodocker? aiohttp? msgspec"),
     "worker.keeping":   ("",                                                          ""),

@@ -106,7 +106,7 @@ async def list_tasks(context: Context, exchange: Exchange) -> TaskPage:
 
 
 async def get_task(context: Context, exchange: Exchange) -> TaskView:
-    return await context.gateway.task(exchange.caller, job_of(exchange), _any_task(exchange))
+    return await context.gateway.task(exchange.caller, job_of(exchange), any_task_of(exchange))
 
 
 async def stop_task(context: Context, exchange: Exchange) -> None:
@@ -116,7 +116,7 @@ async def stop_task(context: Context, exchange: Exchange) -> None:
 
 
 async def list_attempts(context: Context, exchange: Exchange) -> AttemptPage:
-    return await context.gateway.attempts(exchange.caller, job_of(exchange), _any_task(exchange))
+    return await context.gateway.attempts(exchange.caller, job_of(exchange), any_task_of(exchange))
 
 
 async def read_log(context: Context, exchange: Exchange) -> None:
@@ -124,7 +124,7 @@ async def read_log(context: Context, exchange: Exchange) -> None:
     asked = exchange.query
     size_max = LOG_PIECE_SIZE_MAX if asked["limit"] is None else min(asked["limit"], LOG_PIECE_SIZE_MAX)
     query = LogQuery(asked["stream"], asked["offset"], size_max, asked["attempt"])
-    job, task = job_of(exchange), _any_task(exchange)
+    job, task = job_of(exchange), any_task_of(exchange)
     if asked["follow"]:
         pieces = await context.gateway.follow_log(exchange.caller, job, task, query)
         await stream_log(exchange, pieces, asked["limit"])
@@ -188,6 +188,6 @@ def _task(exchange: Exchange) -> TaskReference:
     return parse_task_reference(exchange.names["index"], exchange.query["group"])
 
 
-def _any_task(exchange: Exchange) -> TaskReference:
+def any_task_of(exchange: Exchange) -> TaskReference:
     """One that there is now, or one that was replaced."""
     return replace(_task(exchange), piece=exchange.query["piece"])

@@ -47,7 +47,7 @@ class ObjectHandlers:
     kind: str
 
     async def list_or_watch(self, context: Context, exchange: Exchange) -> Document | None:
-        asked, version = exchange.query, _api_version(exchange, self.kind)
+        asked, version = exchange.query, api_version_of(exchange, self.kind)
         kind = None if self.kind == ANY_KIND else self.kind
         namespace = _namespace(exchange) if "namespace" in exchange.names else None
         query = ObjectQuery(kind, namespace, asked["name"])
@@ -67,12 +67,12 @@ class ObjectHandlers:
         }
 
     async def get(self, context: Context, exchange: Exchange) -> Document:
-        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         found = await context.gateway.objects.object(exchange.caller, self.kind, name)
         return show(found, version)
 
     async def create(self, context: Context, exchange: Exchange) -> Document:
-        version, namespace = _api_version(exchange, self.kind), _namespace(exchange)
+        version, namespace = api_version_of(exchange, self.kind), _namespace(exchange)
         document = await _read_document(exchange, JSON_TYPES)
         document = _placed(document, self.kind, namespace, None)
         document["metadata"].setdefault("resourceVersion", NEW)
@@ -81,7 +81,7 @@ class ObjectHandlers:
 
     async def replace(self, context: Context, exchange: Exchange) -> None:
         """Also makes it, where it names no version."""
-        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         document = _placed(await _read_document(exchange, JSON_TYPES), self.kind, name.namespace, name.name)
         [applied] = await context.gateway.objects.apply(exchange.caller, [document], namespace=name.namespace)
         status = 201 if applied.action == "created" else 200
@@ -89,7 +89,7 @@ class ObjectHandlers:
 
     async def patch(self, context: Context, exchange: Exchange) -> Document:
         """What is read is what is written, or it is tried again; unless the patch itself names a version."""
-        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         patch = await _read_document(exchange, PATCH_TYPES)
         desk, is_pinned = context.gateway.objects, "resourceVersion" in (patch.get("metadata") or {})
         for tries_left in reversed(range(PATCH_TRIES_MAX)):
@@ -106,18 +106,18 @@ class ObjectHandlers:
         raise AssertionError
 
     async def delete(self, context: Context, exchange: Exchange) -> Document:
-        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         revision = exchange.query["resourceVersion"]
         based_on = None if revision is None else int(revision)
         deleted = await context.gateway.objects.delete(exchange.caller, self.kind, name, based_on)
         return show(deleted, version)
 
     async def reset(self, context: Context, exchange: Exchange) -> Document:
-        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         return show(await context.gateway.objects.reset(exchange.caller, name), version)
 
     async def write_external(self, context: Context, exchange: Exchange) -> Document:
-        version, name = _api_version(exchange, self.kind), _object_name(exchange)
+        version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
         data = check_external(await exchange.read_json(_document_decoder, MANIFEST_SIZE_MAX * 2), "body")
         changed = await context.gateway.objects.write_external(exchange.caller, name, data)
         return show(changed, version)
@@ -139,7 +139,7 @@ def show(each: Object, api_version: str = API_VERSIONS[0]) -> Document:
 # ---- paths and bodies ----
 
 
-def _api_version(exchange: Exchange, kind: str) -> str:
+def api_version_of(exchange: Exchange, kind: str) -> str:
     version = f"{exchange.names['group']}/{exchange.names['version']}"
     known = (*API_VERSIONS, NATIVE_API_VERSION) if kind == TESTBED else API_VERSIONS
     if version not in known:
@@ -151,7 +151,7 @@ def _namespace(exchange: Exchange) -> str:
     return _checked(exchange, "namespace")
 
 
-def _object_name(exchange: Exchange) -> ObjectName:
+def object_name_of(exchange: Exchange) -> ObjectName:
     return ObjectName(_namespace(exchange), _checked(exchange, "object"))
 
 

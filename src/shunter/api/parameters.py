@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -13,10 +14,12 @@ from shunter.model.errors import Invalid
 from shunter.model.fields import Field, Schema, text
 from shunter.model.name_fields import LABEL_KEY_PATTERN, NAME
 from shunter.model.problems import Problems, nearest
+from shunter.model.timing_fields import MOMENT_PATTERN
 
 QUERY_SIZE_MAX = 8192
 CURSOR_SIZE_MAX = 512
 REPEATED_MAX = 32
+_TIME = re.compile(MOMENT_PATTERN)
 
 Read = Callable[[str, str, Problems], Any]
 
@@ -154,6 +157,22 @@ def event_parameter(name: str, about: str) -> Parameter:
             return None
 
     return Parameter(name, about, read, {"type": "string", "pattern": EVENT_PATTERN})
+
+
+def time_parameter(name: str, about: str) -> Parameter:
+    """Read as milliseconds since 1970."""
+
+    def read(value: str, path: str, problems: Problems) -> int:
+        try:
+            if not _TIME.fullmatch(value):
+                raise ValueError
+            return round(datetime.fromisoformat(value.upper()).timestamp() * 1000)
+        except ValueError:
+            fix = "write it like 2030-01-31T08:00:00Z, with %2B for the + of a zone"
+            problems.add(path, "must be a whole time with its zone", value=value, fix=fix)
+            return 0
+
+    return Parameter(name, about, read, {"type": "string", "format": "date-time", "pattern": MOMENT_PATTERN})
 
 
 AFTER = field_parameter("after", "the cursor `next` of the page before", text(size_max=CURSOR_SIZE_MAX))

@@ -7,6 +7,7 @@ from shunter.api import parameters as p
 from shunter.api.external_routes import EXTERNAL_ROUTES
 from shunter.api.flights import FLIGHT_ROUTES
 from shunter.api.lasting_routes import LASTING_ROUTES
+from shunter.api.metric_routes import METRIC_ROUTES
 from shunter.api.object_routes import OBJECT_ROUTES
 from shunter.api.routing import Answer, RequestBody, Route
 from shunter.model import kept_views as k
@@ -273,4 +274,5 @@ ROUTES = (
     *OBJECT_ROUTES,
     *EXTERNAL_ROUTES,
     *FLIGHT_ROUTES,
+    *METRIC_ROUTES,
 )  # fmt: skip

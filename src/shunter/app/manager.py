@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from shunter import __version__
 from shunter.adapters.files.flight import FlightFiles
+from shunter.adapters.memory.samples import SampleStore
 from shunter.api.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
 from shunter.api.server import HttpServer, serve
 from shunter.app.config import Config
@@ -55,6 +56,7 @@ class Manager:
         tokens = Tokens({ensure_token(home.token): "admin"})
         self._store = _open_store(options, home)
         await self._store.open()
+        self._samples = SampleStore()
         self._place = self._find_place()
         self._clock: Clock = self._place.clock
         catalogue = find_policies(options.policy)
@@ -88,6 +90,7 @@ class Manager:
             on_policy=self._outside.follow,
             flight_log=self._flight,
             archive=self._flight,
+            metrics=self._samples,
         )
         self._outside.follow(self._engine.policy)
         api = ApiSettings(absent_is_304=options.external_absent_304)
@@ -162,7 +165,7 @@ class Manager:
     def _find_place(self) -> Place:
         if self._options.simulate_nodes:
             return SimulatedPlace(self._options)
-        return LocalPlace(self._options, self._home, self._config)
+        return LocalPlace(self._options, self._home, self._config, self._samples)
 
     async def _first_node(self) -> None:
         while not self._engine.state.nodes.view.eligible.any():

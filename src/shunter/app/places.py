@@ -18,6 +18,7 @@ from shunter.model.errors import Conflict, Invalid, Problem, Unavailable
 from shunter.model.lifecycles import NodeEvent, TaskState
 from shunter.model.messages import SIMULATED_BOOT, Shutdown
 from shunter.ports.clock import Clock
+from shunter.ports.metrics import MetricSink
 from shunter.ports.workers import Workers
 from shunter.worker.settings import WorkerSettings
 
@@ -43,23 +44,26 @@ class Place(Protocol):
 class LocalPlace:
     """The watcher, the worker of this process unless there is none, and a door for remote workers if one is asked."""
 
-    def __init__(self, options: UpOptions, home: Home, config: Config) -> None:
+    def __init__(self, options: UpOptions, home: Home, config: Config, metrics: MetricSink) -> None:
         from shunter.watcher.watcher import Watcher
 
         self.clock: Clock = SystemClock()
         self._watcher = Watcher(self.clock, config.watcher)
         self.workers: Workers = self._watcher
         self.address: str | None = None
-        self._options = options
+        self._options, self._metrics = options, metrics
         self._worker_settings = _with_address(config.worker_settings(home.worker, options.machine), options)
         self._token = ensure_token(home.worker_token)
 
     async def start(self, engine: Engine) -> None:
+        from shunter.watcher.recording import Recorder
+
         known = engine.state.nodes.records
         gone = [node for node, record in known.items() if record.boot == SIMULATED_BOOT]
         for node in gone:
             await engine.node_event(node, NodeEvent.LEFT, "it was simulated by an earlier start")
-        await self._watcher.start(engine, [node for node in known if node not in gone])
+        expected = [node for node in known if node not in gone]
+        await self._watcher.start(engine, expected, Recorder(engine, self._metrics))
         listen = self._options.workers_listen or (None if self._options.has_worker else LISTEN_DEFAULT)
         if listen is not None:
             await self._open_door(listen)

@@ -84,6 +84,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("flight", "flight:flight", "List or export recorded decisions."),
         Entry("replay", "flight:replay", "Decide recorded decisions again, and compare."),
         Entry("events", "events:events", "Print what has happened, or what happens."),
+        Entry("metrics", "metrics:metrics", "Show what a run, a task or a node used over time."),
         Entry("top", "top:top", "Watch resources, nodes and running jobs."),
     ),
     "Start and stop clusters": (

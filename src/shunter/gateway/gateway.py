@@ -26,6 +26,7 @@ from shunter.engine.templates import Dispatch
 from shunter.engine.views import counts_view, job_view, node_view, past_attempt_view
 from shunter.gateway.flight import Flight
 from shunter.gateway.following import Following
+from shunter.gateway.metrics import Metrics
 from shunter.gateway.objects import Objects
 from shunter.gateway.plans import Aside, DryRuns, at_once, only, plan, same_names
 from shunter.gateway.policies import Policies
@@ -90,6 +91,7 @@ from shunter.ports.gateway import (
     TaskQuery,
     TaskReference,
 )
+from shunter.ports.metrics import MetricProvider
 from shunter.ports.schedulers import FlightArchive
 from shunter.ports.store import Store
 from shunter.ports.workers import Workers
@@ -117,6 +119,7 @@ class LocalGateway:
         on_policy: Callable[[Policy], None] = lambda _: None,
         flight_log: FlightLog | None = None,
         archive: FlightArchive | None = None,
+        metrics: MetricProvider | None = None,
     ) -> None:
         self._engine, self._store, self._workers, self._clock, self._tokens = engine, store, workers, clock, tokens
         self._identity, self._is_simulated = identity, is_simulated
@@ -134,6 +137,7 @@ class LocalGateway:
         self.services = Services(engine, self._runs, self._manifests)
         self.upkeep = Upkeep(engine, self._node_view)
         self.objects = Objects(engine, store)
+        self.metrics = Metrics(engine, self._runs, metrics, clock)
 
     def authenticate(self, token: str) -> Caller | None:
         return self._tokens.authenticate(token)

@@ -256,6 +256,9 @@ class TaskStats(msgspec.Struct, array_like=True, gc=False):
     cpu_s: float
     memory_bytes: int
     processes: int
+    started_ms: int = 0  # by the worker's clock
+    read_bytes: int = 0  # from and to disks, since the start
+    written_bytes: int = 0
 
 
 class MachineStats(msgspec.Struct, omit_defaults=True):
@@ -272,8 +275,25 @@ class MachineStats(msgspec.Struct, omit_defaults=True):
     keepers: int = 0
 
 
+class MachineSample(msgspec.Struct, array_like=True):
+    """What the machine and the tasks on it have used up to a moment, for the manager to take differences of: all but
+    memory are sums since the machine, or the task, began."""
+
+    at_ms: int
+    cpu_s: float
+    memory_bytes: int
+    read_bytes: int
+    written_bytes: int
+    received_bytes: int
+    sent_bytes: int
+    tasks: list[TaskStats] = []
+
+
 class Heartbeat(msgspec.Struct, tag=True):
+    """`samples` are those since the heartbeat before."""
+
     stats: MachineStats
+    samples: list[MachineSample] = []
 
 
 class LogData(msgspec.Struct, tag=True):

@@ -32,6 +32,7 @@ from shunter.ports.callers import Caller as Caller
 from shunter.ports.callers import JobReference as JobReference
 from shunter.ports.callers import TaskReference as TaskReference
 from shunter.ports.desks import NodeDesk, ServiceDesk
+from shunter.ports.metrics import MetricDesk
 from shunter.ports.objects import ObjectDesk
 from shunter.ports.schedulers import FlightDesk, SchedulerDesk
 
@@ -141,6 +142,9 @@ class Gateway(Protocol):
 
     @property
     def flight(self) -> FlightDesk: ...
+
+    @property
+    def metrics(self) -> MetricDesk: ...
 
     def authenticate(self, token: str) -> Caller | None:
         """None for a token that nobody holds. Compares in constant time."""

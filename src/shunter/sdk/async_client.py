@@ -12,6 +12,7 @@ from typing import Any, Literal, Unpack, overload
 from shunter.model.flights import FlightSegment
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.kept_views import DeadView, QueueView, Replayed, TemplateView
+from shunter.model.metric_views import MetricsView
 from shunter.model.object_views import AppliedView, ObjectView, PastSchedulingView, WatchLine
 from shunter.model.views import (
     AttemptView,
@@ -27,12 +28,13 @@ from shunter.model.views import (
     TaskView,
     WhyView,
 )
-from shunter.sdk import calls, following, kept, objects
+from shunter.sdk import calls, following, kept, metrics, objects
 from shunter.sdk.asynchronous import Transport
 from shunter.sdk.core import Core, OnRetry
 from shunter.sdk.endpoint import finder
 from shunter.sdk.following import Ended, LogPart
 from shunter.sdk.manifests import Manifest, RunOptions, Source, read_manifest
+from shunter.sdk.metrics import Time
 from shunter.sdk.patience import PATIENCE_S
 from shunter.sdk.requests import TaskKey
 from shunter.sdk.steps import Conversation
@@ -148,6 +150,12 @@ class Client:
     async def node_stats(self, name: str) -> NodeStatsView:
         """The machine and its running tasks, fresh from the worker."""
         return await self._perform(calls.node_stats(self._core, name))
+
+    async def node_metrics(
+        self, name: str, start: Time | None = None, stop: Time | None = None, *, step: str | None = None
+    ) -> MetricsView:
+        """What a node used over a window of time; the last ten minutes, if none is named."""
+        return await self._perform(metrics.of_node(self._core, name, (start, stop, step)))
 
     async def drain_node(self, name: str, deadline: str | None = None) -> NodeView:
         """Empty a node; past the deadline ("10m"), its batch tasks are stopped and queued again."""
@@ -292,6 +300,12 @@ class Client:
         """Bring a failed BatchJob back to Ready."""
         return await self._perform(objects.reset(self._core, name, namespace))
 
+    async def batch_job_metrics(
+        self, name: str, run: int | None = None, namespace: str | None = None, *, step: str | None = None
+    ) -> MetricsView:
+        """What the last run of a BatchJob used, or the N-th: by node and by slot, from its start to its stop."""
+        return await self._perform(metrics.of_batch_job(self._core, name, run, step, namespace))
+
     def past_schedulings(
         self, name: str | None = None, namespace: str | None = None, limit: int | None = None
     ) -> AsyncIterator[PastSchedulingView]:
@@ -429,6 +443,14 @@ class Job:
         return await self._client._perform(
             calls.attempts(self._client._core, self._reference, self.view.namespace, index)
         )
+
+    async def metrics(
+        self, index: TaskKey = 0, start: Time | None = None, stop: Time | None = None, *, step: str | None = None
+    ) -> MetricsView:
+        """What a task used, and its node meanwhile; from its start to its end, if no other window is named."""
+        span = start, stop, step
+        call = metrics.of_task(self._client._core, self._reference, self.view.namespace, index, span)
+        return await self._client._perform(call)
 
     async def why(self, index: TaskKey | None = None) -> WhyView:
         """Why the job, or one of its tasks, is in the state it is in."""

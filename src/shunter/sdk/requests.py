@@ -60,7 +60,7 @@ TaskKey = int | str  # an index, or GROUP/INDEX where the job has several groups
 
 
 def stop(reference: str, namespace: str, task: TaskKey | None, now: bool, signal: str | None = None) -> Request:
-    below, query = ("", []) if task is None else _task_part(task)
+    below, query = ("", []) if task is None else task_part(task)
     return Request("DELETE", job_path(reference, below, namespace, [*query, ("now", now or None), ("signal", signal)]))
 
 
@@ -87,7 +87,7 @@ def restart(reference: str, namespace: str, task: TaskKey | None) -> Request:
 
 
 def move(reference: str, namespace: str, task: TaskKey, node: str) -> Request:
-    below, query = _task_part(task)
+    below, query = task_part(task)
     path = job_path(reference, f"{below}/move", namespace, query)
     return Request("POST", path, (JSON,), msgspec.json.encode({"node": node}), repeatable=False)
 
@@ -102,22 +102,22 @@ def tasks(reference: str, namespace: str, states: Iterable[str], all: bool, limi
 
 
 def task(reference: str, namespace: str, task: TaskKey) -> Request:
-    below, query = _task_part(task)
+    below, query = task_part(task)
     return Request("GET", job_path(reference, below, namespace, query))
 
 
 def attempts(reference: str, namespace: str, task: TaskKey) -> Request:
-    below, query = _task_part(task)
+    below, query = task_part(task)
     return Request("GET", job_path(reference, f"{below}/attempts", namespace, query))
 
 
 def logs(reference: str, namespace: str, task: TaskKey, query: Query) -> Request:
-    below, group = _task_part(task)
+    below, group = task_part(task)
     return Request("GET", job_path(reference, f"{below}/logs", namespace, [*group, *query]))
 
 
 def why(reference: str, namespace: str, task: TaskKey | None = None) -> Request:
-    below, query = ("", []) if task is None else _task_part(task)
+    below, query = ("", []) if task is None else task_part(task)
     return Request("GET", job_path(reference, f"{below}/why", namespace, query))
 
 
@@ -198,7 +198,7 @@ def follow_events(namespace: str, job_name: str | None, after: str | None) -> Re
     return Request("GET", path_with("/events", query), (("Accept", "text/event-stream"),))
 
 
-def _task_part(task: TaskKey) -> tuple[str, list[tuple[str, object]]]:
+def task_part(task: TaskKey) -> tuple[str, list[tuple[str, object]]]:
     """INDEX or GROUP/INDEX; INDEX~PIECE is one that was replaced."""
     group, _, place = str(task).rpartition("/")
     index, _, piece = place.partition("~")

@@ -42,6 +42,7 @@ from shunter.watcher.events import NodeEvents
 from shunter.watcher.handshakes import Handshakes
 from shunter.watcher.liveness import Liveness
 from shunter.watcher.pace import Pace
+from shunter.watcher.recording import Recorder
 from shunter.watcher.requests import Requests
 from shunter.watcher.roster import Roster, Watched
 from shunter.watcher.session import WorkerSession
@@ -66,6 +67,7 @@ class Watcher:
         self._clock = clock
         self._settings = settings or WatcherSettings()
         self._engine: WatchedEngine | None = None
+        self._recorder: Recorder | None = None
         self._closed_because = refuse(Code.NOT_LEADER, "no engine leads here yet")
         self._roster = Roster()
         self._pace = Pace(self._settings)
@@ -78,10 +80,12 @@ class Watcher:
 
     # ---- its life ----
 
-    async def start(self, engine: WatchedEngine, expected: Iterable[int] = ()) -> None:
+    async def start(
+        self, engine: WatchedEngine, expected: Iterable[int] = (), recorder: Recorder | None = None
+    ) -> None:
         """Let workers in. `expected` are the nodes that the engine holds for alive; those that do not come back are
-        silent and then down, like any other."""
-        self._engine = engine
+        silent and then down, like any other. A recorder takes the samples that heartbeats bring."""
+        self._engine, self._recorder = engine, recorder
         known = list(expected)
         self._pace.follow(len(known))
         for node in known:
@@ -206,6 +210,8 @@ class Watcher:
             watched.stats, watched.stats_at = heartbeat.stats, self._clock.now()
             self._liveness.keep_pace(watched, self._pace.heartbeat_s)
             self._leading().heartbeat(session.node, heartbeat.stats)
+            if self._recorder is not None and heartbeat.samples:
+                self._recorder.take(session.node, heartbeat, int(watched.stats_at * 1000))
 
     def take_answer(self, session: WorkerSession, answer: LogData | StatsData) -> None:
         self._requests.answer(session, answer)

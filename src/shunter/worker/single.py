@@ -159,14 +159,18 @@ class Single:
         return Held(job, group, number, index, index, True, *place, self.record.ports)
 
     async def usage(self, timeout_s: float) -> TaskStats | None:
-        if self._running is None:
+        running = self._running
+        if running is None:
             return None
         try:
             async with asyncio.timeout(timeout_s):
-                usage = await self._running.usage()
+                usage = await running.usage()
         except (TimeoutError, RuntimeGone, OSError):
             return None
-        return None if usage is None else TaskStats(*self.name, usage.cpu_s, usage.memory_bytes, usage.processes)
+        if usage is None:
+            return None
+        held = usage.cpu_s, usage.memory_bytes, usage.processes
+        return TaskStats(*self.name, *held, running.started_ms, usage.read_bytes, usage.written_bytes)
 
     # ---- its life ----
 

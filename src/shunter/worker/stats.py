@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
-from shunter.model.messages import MachineStats
+from shunter.model.messages import MachineSample, MachineStats
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+SECTOR_BYTES = 512  # of /proc/diskstats, whatever the disk's own are
+STACKED_DISKS = ("dm-", "loop", "md", "ram", "zram")
 
 
 class MachineSampler:
@@ -39,10 +42,22 @@ class MachineSampler:
         )
 
 
-def task_usage(keeper_pid: int) -> tuple[float, int, int]:
-    """Processor seconds, resident bytes and number of processes of the task that a keeper runs: all that descends from
-    the keeper, because it adopts what the task leaves behind."""
-    cpu_s, memory_bytes, processes = 0.0, 0, 0
+@dataclass(slots=True)
+class TaskUsage:
+    """What a task has used since it began, and holds now. What its ended children used counts as far as somebody waited
+    for them."""
+
+    cpu_s: float = 0.0
+    memory_bytes: int = 0  # resident, of all its processes; what they share counts for each
+    processes: int = 0
+    read_bytes: int = 0
+    written_bytes: int = 0
+
+
+def task_usage(keeper_pid: int) -> TaskUsage:
+    """Of the task that a keeper runs: all that descends from the keeper, because it adopts what the task leaves
+    behind."""
+    usage = TaskUsage()
     waiting = _children(keeper_pid)
     while waiting:
         current = waiting.pop()
@@ -51,11 +66,60 @@ def task_usage(keeper_pid: int) -> tuple[float, int, int]:
         except OSError:
             continue
         waiting += _children(current)
-        # Ended children that were waited for count too: utime, stime, cutime, cstime.
-        cpu_s += sum(map(int, fields[11:15])) / TICKS_PER_S
-        memory_bytes += int(fields[21]) * PAGE_BYTES
-        processes += 1
-    return cpu_s, memory_bytes, processes
+        # Ended children that were waited for count too: utime, stime, cutime, cstime. The sums of I/O have them, too.
+        usage.cpu_s += sum(map(int, fields[11:15])) / TICKS_PER_S
+        usage.memory_bytes += int(fields[21]) * PAGE_BYTES
+        usage.processes += 1
+        read_bytes, written_bytes = _process_io(current)
+        usage.read_bytes += read_bytes
+        usage.written_bytes += written_bytes
+    return usage
+
+
+def machine_usage(at_ms: int) -> MachineSample:
+    """What the machine has used since it started, and the memory that is in use."""
+    memory = _memory_bytes()
+    cpu_s = _processor_ticks()[0] / TICKS_PER_S
+    used_bytes = memory["MemTotal"] - memory["MemAvailable"]
+    return MachineSample(at_ms, cpu_s, used_bytes, *_disk_bytes(), *_network_bytes())
+
+
+def _process_io(pid: int) -> tuple[int, int]:
+    """Bytes read from and written to disks. Of another user's process only root may know."""
+    try:
+        lines = Path(f"/proc/{pid}/io").read_text().splitlines()
+        return int(lines[4].split()[1]), int(lines[5].split()[1])
+    except (OSError, IndexError):
+        return 0, 0
+
+
+def _disk_bytes() -> tuple[int, int]:
+    """Of whole disks: their partitions, and what is stacked on them, would count again."""
+    read, written = 0, 0
+    try:
+        lines = Path("/proc/diskstats").read_text().splitlines()
+    except OSError:
+        return 0, 0
+    for line in lines:
+        fields = line.split()
+        if not fields[2].startswith(STACKED_DISKS) and Path(f"/sys/block/{fields[2]}").exists():
+            read, written = read + int(fields[5]), written + int(fields[9])
+    return read * SECTOR_BYTES, written * SECTOR_BYTES
+
+
+def _network_bytes() -> tuple[int, int]:
+    """Of all interfaces but the loopback."""
+    received, sent = 0, 0
+    try:
+        lines = Path("/proc/net/dev").read_text().splitlines()[2:]
+    except OSError:
+        return 0, 0
+    for line in lines:
+        name, _, counters = line.partition(":")
+        fields = counters.split()
+        if name.strip() != "lo":
+            received, sent = received + int(fields[0]), sent + int(fields[8])
+    return received, sent
 
 
 def _children(pid: int) -> list[int]:

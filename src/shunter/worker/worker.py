@@ -48,9 +48,10 @@ from shunter.worker.protocol import KeeperReport
 from shunter.worker.records import Records
 from shunter.worker.runtimes.port import Attempt
 from shunter.worker.runtimes.registry import PROCESS, Runtimes
+from shunter.worker.samples import Samples, keeper_usage
 from shunter.worker.settings import WorkerSettings
 from shunter.worker.single import Workshop
-from shunter.worker.stats import MachineSampler, task_usage
+from shunter.worker.stats import MachineSampler
 
 log = Log(__name__)
 
@@ -74,6 +75,7 @@ class Worker:
         workshop = Workshop(settings, clock, grants, self._monitor, self._runtimes, Records(settings.home))
         self._attempts = Attempts(self._outbox, grants, self._runtimes, workshop)
         grants.devices.freed = lambda: self._soon(self._devices_freed)
+        self._samples = Samples(clock, self._fleet, self._attempts)
         self._uplink: Uplink | None = None
         self._epoch = 0
         self._heartbeat_s = 0.0
@@ -88,6 +90,7 @@ class Worker:
         await self._attempts.start()
         self._introduce()
         self._sampler = MachineSampler(self._settings.home)
+        self._spawn(self._samples.run())
         self._spawn(self._beat())
 
     async def stop(self, end_keepers: bool) -> None:
@@ -174,12 +177,7 @@ class Worker:
             self._send(LogData(message.request, b"", False, next=message.offset))
 
     def _on_read_stats(self, message: ReadStats) -> None:
-        tasks = []
-        for keeper in self._fleet.keepers:
-            running = keeper.running
-            if running is not None:
-                name = running.job, running.group, running.index, running.attempt
-                tasks.append(TaskStats(*name, *task_usage(keeper.pid)))
+        tasks = [keeper_usage(keeper) for keeper in self._fleet.keepers if keeper.running is not None]
         if self._attempts.running:
             self._spawn(self._send_stats(message.request, tasks))
         else:
@@ -298,7 +296,7 @@ class Worker:
                 continue
             self._next_beat_s = self._heartbeat_s
             try:
-                self._send(Heartbeat(self._sample()))
+                self._send(Heartbeat(self._sample(), self._samples.drain()))
             except OSError as error:  # a sample is missing; the node is not
                 log.warning("heartbeat.failed", error=error)
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from shunter.model.flights import FlightPage, FlightSegment
 from shunter.model.manifests import check_labels
+from shunter.model.metric_views import MeasuredView, MetricsView, MetricView
+from shunter.model.object_meta import ObjectName
 from shunter.model.situations import DecisionAnswer, DecisionRow
 from shunter.model.views import JobView, NodeView
 from shunter.ports.gateway import Caller, JobReference, TaskReference
@@ -110,3 +112,34 @@ class FakeSchedulers:
 
     async def renew(self, caller: Caller, token: str) -> float:
         raise AssertionError((caller, token))
+
+
+class FakeMetrics:
+    """The desk for metrics: notes what is asked, and knows of one node."""
+
+    def __init__(self, gateway: FakeGateway) -> None:
+        self._gateway = gateway
+        self.asked: list[tuple[object, ...]] = []
+
+    async def of_batch_job(self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:
+        await self._gateway.objects.object(caller, "BatchJob", name)
+        return self._answer(name.name, run, step_ms)
+
+    async def of_node(self, caller: Caller, name: str, window: Window) -> MetricsView:
+        await self._gateway.node(caller, name)
+        return self._answer(name, window)
+
+    async def of_task(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
+        return self._answer((await self._gateway.task(caller, job, task)).name, window)
+
+    def _answer(self, name: str, *asked: object) -> MetricsView:
+        self.asked.append((name, *asked))
+        cpu = {"cpu_cores": MetricView(mean=0.5, max=1.0, values=[0.0, None, 1.0])}
+        return MetricsView(
+            name=name,
+            start="2026-01-01T00:00:00.000Z",
+            stop="2026-01-01T00:00:03.000Z",
+            step_s=1.0,
+            nodes=[MeasuredView(name="node-1", node="node-1", metrics=cpu)],
+            tasks=[MeasuredView(name="bj.sum/0", node="node-1", slot=3, metrics=cpu)],
+        )

@@ -52,7 +52,7 @@ from shunter.ports.gateway import (
     TaskReference,
 )
 from tests.contracts.memory_objects import MemoryObjectDesk
-from tests.unit.api.fake_desks import FakeFlight, FakeSchedulers, FakeServices, FakeUpkeep
+from tests.unit.api.fake_desks import FakeFlight, FakeMetrics, FakeSchedulers, FakeServices, FakeUpkeep
 from tests.unit.api.fake_jobs import AT, FakeJobs, task_view
 
 TOKEN = "correct-horse"
@@ -90,6 +90,7 @@ class FakeGateway:
         self.objects = MemoryObjectDesk()
         self.schedulers = FakeSchedulers()
         self.flight = FakeFlight(self)
+        self.metrics = FakeMetrics(self)
         self.heartbeat_s = 1.0
         self.policy = "e-pvm"
         self.failure: ShunterError | Exception | None = None  # raised by every call

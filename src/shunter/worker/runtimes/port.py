@@ -59,6 +59,8 @@ class Usage:
     cpu_s: float
     memory_bytes: int
     processes: int
+    read_bytes: int = 0
+    written_bytes: int = 0
 
 
 class NotStarted(Exception):

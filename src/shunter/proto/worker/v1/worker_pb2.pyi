@@ -526,7 +526,7 @@ class Report(_message.Message):
     def __init__(self, seq: _Optional[int] = ..., ended: _Optional[_Iterable[_Union[Ended, _Mapping]]] = ..., started: _Optional[_Iterable[_Union[Started, _Mapping]]] = ..., returned: _Optional[_Iterable[_Union[Returned, _Mapping]]] = ..., lost: _Optional[_Iterable[_Union[Lost, _Mapping]]] = ..., health: _Optional[_Iterable[_Union[Health, _Mapping]]] = ...) -> None: ...
 
 class TaskStats(_message.Message):
-    __slots__ = ("job", "group", "index", "attempt", "cpu_s", "memory_bytes", "processes")
+    __slots__ = ("job", "group", "index", "attempt", "cpu_s", "memory_bytes", "processes", "started_ms", "read_bytes", "written_bytes")
     JOB_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
@@ -534,6 +534,9 @@ class TaskStats(_message.Message):
     CPU_S_FIELD_NUMBER: _ClassVar[int]
     MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
     PROCESSES_FIELD_NUMBER: _ClassVar[int]
+    STARTED_MS_FIELD_NUMBER: _ClassVar[int]
+    READ_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_BYTES_FIELD_NUMBER: _ClassVar[int]
     job: int
     group: int
     index: int
@@ -541,7 +544,10 @@ class TaskStats(_message.Message):
     cpu_s: float
     memory_bytes: int
     processes: int
-    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., index: _Optional[int] = ..., attempt: _Optional[int] = ..., cpu_s: _Optional[float] = ..., memory_bytes: _Optional[int] = ..., processes: _Optional[int] = ...) -> None: ...
+    started_ms: int
+    read_bytes: int
+    written_bytes: int
+    def __init__(self, job: _Optional[int] = ..., group: _Optional[int] = ..., index: _Optional[int] = ..., attempt: _Optional[int] = ..., cpu_s: _Optional[float] = ..., memory_bytes: _Optional[int] = ..., processes: _Optional[int] = ..., started_ms: _Optional[int] = ..., read_bytes: _Optional[int] = ..., written_bytes: _Optional[int] = ...) -> None: ...
 
 class MachineStats(_message.Message):
     __slots__ = ("at_ms", "cpu_busy", "load_1m", "memory_total_bytes", "memory_available_bytes", "disk_total_bytes", "disk_free_bytes", "tasks_running", "keepers")
@@ -565,11 +571,33 @@ class MachineStats(_message.Message):
     keepers: int
     def __init__(self, at_ms: _Optional[int] = ..., cpu_busy: _Optional[float] = ..., load_1m: _Optional[float] = ..., memory_total_bytes: _Optional[int] = ..., memory_available_bytes: _Optional[int] = ..., disk_total_bytes: _Optional[int] = ..., disk_free_bytes: _Optional[int] = ..., tasks_running: _Optional[int] = ..., keepers: _Optional[int] = ...) -> None: ...
 
+class MachineSample(_message.Message):
+    __slots__ = ("at_ms", "cpu_s", "memory_bytes", "read_bytes", "written_bytes", "received_bytes", "sent_bytes", "tasks")
+    AT_MS_FIELD_NUMBER: _ClassVar[int]
+    CPU_S_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_BYTES_FIELD_NUMBER: _ClassVar[int]
+    READ_BYTES_FIELD_NUMBER: _ClassVar[int]
+    WRITTEN_BYTES_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SENT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    TASKS_FIELD_NUMBER: _ClassVar[int]
+    at_ms: int
+    cpu_s: float
+    memory_bytes: int
+    read_bytes: int
+    written_bytes: int
+    received_bytes: int
+    sent_bytes: int
+    tasks: _containers.RepeatedCompositeFieldContainer[TaskStats]
+    def __init__(self, at_ms: _Optional[int] = ..., cpu_s: _Optional[float] = ..., memory_bytes: _Optional[int] = ..., read_bytes: _Optional[int] = ..., written_bytes: _Optional[int] = ..., received_bytes: _Optional[int] = ..., sent_bytes: _Optional[int] = ..., tasks: _Optional[_Iterable[_Union[TaskStats, _Mapping]]] = ...) -> None: ...
+
 class Heartbeat(_message.Message):
-    __slots__ = ("stats",)
+    __slots__ = ("stats", "samples")
     STATS_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
     stats: MachineStats
-    def __init__(self, stats: _Optional[_Union[MachineStats, _Mapping]] = ...) -> None: ...
+    samples: _containers.RepeatedCompositeFieldContainer[MachineSample]
+    def __init__(self, stats: _Optional[_Union[MachineStats, _Mapping]] = ..., samples: _Optional[_Iterable[_Union[MachineSample, _Mapping]]] = ...) -> None: ...
 
 class LogData(_message.Message):
     __slots__ = ("request", "data", "eof", "truncated", "error", "next")

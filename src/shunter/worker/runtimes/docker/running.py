@@ -130,7 +130,8 @@ class Container:
                 cached = (memory.get("stats") or {}).get("inactive_file", 0)
             used_bytes = max(0, int(memory["usage"]) - int(cached))
             cpu_s = int(found["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9
-            return Usage(cpu_s, used_bytes, int(found["pids_stats"].get("current") or 0))
+            io = _disk_bytes(found.get("blkio_stats") or {})
+            return Usage(cpu_s, used_bytes, int(found["pids_stats"].get("current") or 0), io["read"], io["write"])
         except (DaemonAway, DaemonRefused, KeyError, TypeError):
             return None
 
@@ -298,6 +299,16 @@ def size(amount_bytes: int) -> str:
         if amount_bytes >= unit and amount_bytes % unit == 0:
             return f"{amount_bytes // unit}{suffix}"
     return str(amount_bytes)
+
+
+def _disk_bytes(found: dict[str, Any]) -> dict[str, int]:
+    """What a container read and wrote: the daemon tells it by device, and with version 1 of cgroups in capitals."""
+    sums = {"read": 0, "write": 0}
+    for entry in found.get("io_service_bytes_recursive") or ():
+        kind = str(entry["op"]).lower()
+        if kind in sums:
+            sums[kind] += int(entry["value"])
+    return sums
 
 
 def _values(found: dict[str, Any], key: str) -> list[dict[str, Any]]:

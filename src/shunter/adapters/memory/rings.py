@@ -1,0 +1,116 @@
+"""Rows of numbers by time, in compact arrays that do not grow beyond their limits. Used by `adapters.memory.samples`.
+
+A series keeps the same samples in several rings, each coarser and reaching further back than the one before. A row is
+the mean and the maximum of all samples of one step.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    step_ms: int
+    rows_max: int
+
+
+TIERS = (Tier(1_000, 900), Tier(10_000, 720), Tier(60_000, 1_440))  # a quarter of an hour, two hours, a day
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    at_ms: int  # the beginning of its step
+    step_ms: int
+    count: int
+    means: Sequence[float]
+    maxima: Sequence[float]
+
+
+class Ring:
+    """Grows to its limit, then the newest row takes the oldest one's place."""
+
+    __slots__ = ("_counts", "_maxima", "_means", "_oldest", "_tier", "_times", "_width")
+
+    def __init__(self, tier: Tier, width: int) -> None:
+        self._tier, self._width = tier, width
+        self._times, self._counts = array("q"), array("I")
+        self._means, self._maxima = array("f"), array("f")
+        self._oldest = 0
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    @property
+    def row_bytes(self) -> int:
+        return self._times.itemsize + self._counts.itemsize + 2 * self._width * self._means.itemsize
+
+    @property
+    def forgot_before_ms(self) -> int | None:
+        """None while it has all that ever came."""
+        return self._times[self._oldest] if len(self) == self._tier.rows_max else None
+
+    def add(self, at_ms: int, values: Sequence[float]) -> None:
+        """Samples come in order; one that does not belongs to the newest row."""
+        step_at = at_ms - at_ms % self._tier.step_ms
+        newest = (self._oldest or len(self)) - 1
+        if newest >= 0 and step_at <= self._times[newest]:
+            self._merge(newest, values)
+        elif len(self) < self._tier.rows_max:
+            self._times.append(step_at)
+            self._counts.append(1)
+            self._means.extend(values)
+            self._maxima.extend(values)
+        else:
+            row, self._oldest = self._oldest, (self._oldest + 1) % self._tier.rows_max
+            self._times[row], self._counts[row] = step_at, 1
+            first = row * self._width
+            self._means[first : first + self._width] = array("f", values)
+            self._maxima[first : first + self._width] = array("f", values)
+
+    def rows(self, start_ms: int, stop_ms: int) -> Iterator[Row]:
+        """Those that overlap the time, oldest first."""
+        step_ms, width = self._tier.step_ms, self._width
+        for number in range(len(self)):
+            row = (self._oldest + number) % len(self)
+            at_ms = self._times[row]
+            if at_ms + step_ms > start_ms and at_ms < stop_ms:
+                part = slice(row * width, (row + 1) * width)
+                yield Row(at_ms, step_ms, self._counts[row], self._means[part], self._maxima[part])
+
+    def _merge(self, row: int, values: Sequence[float]) -> None:
+        count = self._counts[row] = self._counts[row] + 1
+        for place, value in enumerate(values, start=row * self._width):
+            self._means[place] += (value - self._means[place]) / count
+            self._maxima[place] = max(self._maxima[place], value)
+
+
+class Rings:
+    """One source's samples in all tiers."""
+
+    __slots__ = ("_rings",)
+
+    def __init__(self, width: int, tiers: Sequence[Tier] = TIERS) -> None:
+        self._rings = [Ring(tier, width) for tier in tiers]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(len(ring) * ring.row_bytes for ring in self._rings)
+
+    def add(self, at_ms: int, values: Sequence[float]) -> None:
+        for ring in self._rings:
+            ring.add(at_ms, values)
+
+    def rows(self, start_ms: int, stop_ms: int) -> list[Row]:
+        """The finest that there are for each time, oldest first. Where a coarser tier goes on from a finer one, a step
+        may overlap."""
+        found: list[Row] = []
+        for ring in self._rings:
+            found = [*ring.rows(start_ms, stop_ms), *found]
+            forgot_before_ms = ring.forgot_before_ms
+            if forgot_before_ms is None or forgot_before_ms <= start_ms:
+                break
+            stop_ms = min(stop_ms, forgot_before_ms)
+        return found

@@ -1,0 +1,122 @@
+"""The samples of our own workers, in memory and bounded. Implements `ports.metrics`: a sink for them, and a provider.
+
+They are lost when the manager ends, on purpose: metrics are hints, and writing them would cost more than they are
+worth. Whoever wants them for longer keeps a copy elsewhere, or asks another provider.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from shunter.adapters.memory.rings import TIERS, Rings, Row, Tier
+from shunter.ports.metrics import (
+    NODE_METRICS,
+    TASK_METRICS,
+    Measured,
+    MetricAnswer,
+    MetricQuery,
+    NodeSource,
+    Series,
+    Source,
+)
+
+TOTAL_MAX_BYTES = 128 * 2**20  # of all series; those go first that were not heard of for longest
+AGE_MAX_MS = 24 * 3_600_000  # a series that got no sample for so long goes
+SERIES_BYTES = 1_000  # that a series takes besides its rows, roughly
+FIRST_SPAN_MAX_MS = 15_000  # a task that is first seen later is compared from then on, not from its start
+MEMORY_PLACE = TASK_METRICS.index("memory_bytes")  # a level; all others are rates of sums
+
+
+class SampleStore:
+    def __init__(self, total_max_bytes: int = TOTAL_MAX_BYTES, tiers: Sequence[Tier] = TIERS) -> None:
+        self._total_max_bytes, self._tiers = total_max_bytes, tiers
+        self._kept: OrderedDict[Source, _Kept] = OrderedDict()  # by their last sample, oldest first
+        self.total_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def record(self, source: Source, measured: Measured) -> None:
+        kept = self._kept.get(source)
+        if kept is None:
+            kept = self._kept[source] = _Kept(Rings(len(measured.sums), self._tiers))
+            self.total_bytes += SERIES_BYTES
+        before_bytes = kept.rings.size_bytes
+        kept.take(measured)
+        self.total_bytes += kept.rings.size_bytes - before_bytes
+        self._kept.move_to_end(source)
+        self._forget(measured.at_ms)
+
+    async def query(self, query: MetricQuery) -> MetricAnswer:
+        found = [(source, kept.node, rows) for source, kept, rows in self._find(query) if rows]
+        step_ms = max([query.step_ms, *(row.step_ms for _, _, rows in found for row in rows)])
+        series = [each for source, node, rows in found for each in _series(query, step_ms, source, node, rows)]
+        return MetricAnswer(step_ms, tuple(series))
+
+    def _find(self, query: MetricQuery) -> list[tuple[Source, _Kept, list[Row]]]:
+        known = [(source, self._kept[source]) for source in query.sources if source in self._kept]
+        return [(source, kept, kept.rings.rows(query.start_ms, query.stop_ms)) for source, kept in known]
+
+    def _forget(self, now_ms: int) -> None:
+        """Only what was not just heard of: one source alone is bounded by its tiers."""
+        while len(self._kept) > 1:
+            source, oldest = next(iter(self._kept.items()))
+            if self.total_bytes <= self._total_max_bytes and now_ms - oldest.at_ms <= AGE_MAX_MS:
+                return
+            self.total_bytes -= SERIES_BYTES + oldest.rings.size_bytes
+            del self._kept[source]
+
+
+class _Kept:
+    """A source's rows, and the last sums, because rates are differences."""
+
+    __slots__ = ("_life", "_sums", "at_ms", "node", "rings")
+
+    def __init__(self, rings: Rings) -> None:
+        self.rings = rings
+        self.node = ""
+        self.at_ms = 0
+        self._life = -1
+        self._sums: Sequence[float] = ()
+
+    def take(self, measured: Measured) -> None:
+        """What came late or twice is dropped. The first of a life is a point only where its beginning is known."""
+        if measured.life < self._life or (measured.life == self._life and measured.at_ms <= self.at_ms):
+            return
+        if measured.life == self._life:
+            self._add(measured, self.at_ms, self._sums)
+        elif measured.since_ms is not None and 0 < measured.at_ms - measured.since_ms <= FIRST_SPAN_MAX_MS:
+            self._add(measured, measured.since_ms, [0.0] * len(measured.sums))
+        self.node, self.at_ms, self._life, self._sums = measured.node, measured.at_ms, measured.life, measured.sums
+
+    def _add(self, measured: Measured, since_ms: int, before: Sequence[float]) -> None:
+        """A sum that fell is one of which a part went away, like a child process that nobody waited for."""
+        span_s = (measured.at_ms - since_ms) / 1000
+        values = [max(0.0, now - then) / span_s for now, then in zip(measured.sums, before, strict=True)]
+        values[MEMORY_PLACE] = measured.sums[MEMORY_PLACE]
+        self.rings.add(measured.at_ms, values)
+
+
+def _series(query: MetricQuery, step_ms: int, source: Source, node: str, rows: list[Row]) -> list[Series]:
+    """All metrics of one source on the grid of the query."""
+    steps = -(-(query.stop_ms - query.start_ms) // step_ms)
+    cells: list[list[Row]] = [[] for _ in range(steps)]
+    for row in rows:
+        cells[(max(row.at_ms, query.start_ms) - query.start_ms) // step_ms].append(row)
+    names = NODE_METRICS if isinstance(source, NodeSource) else TASK_METRICS
+    return [
+        Series(
+            source,
+            node,
+            metric,
+            mean=_mean(rows, place),
+            maximum=max(row.maxima[place] for row in rows),
+            values=tuple(_mean(cell, place) if cell else None for cell in cells),
+        )
+        for place, metric in enumerate(names)
+    ]
+
+
+def _mean(rows: Sequence[Row], place: int) -> float:
+    return sum(row.means[place] * row.count for row in rows) / sum(row.count for row in rows)

@@ -1,0 +1,45 @@
+"""The routes for metrics: a part of the table in `api.routes`."""
+
+from __future__ import annotations
+
+from shunter.api import metrics
+from shunter.api import parameters as p
+from shunter.api.object_routes import IN_NAMESPACE
+from shunter.api.routing import Answer, Route
+from shunter.model.fields import duration
+from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.metric_views import MetricsView
+from shunter.model.name_fields import NAME
+
+STEP_MAX_S = 86_400.0
+NUMBER_MAX = 2**31
+
+STEP = p.field_parameter("step", "how long one value stands for, from 1s; else about 120 values", duration(STEP_MAX_S))
+START = p.time_parameter("start", "where the window begins")
+STOP = p.time_parameter("stop", "where it ends; else now, or with the task")
+FOUND = (Answer(200, MetricsView),)
+
+METRIC_ROUTES = (
+    Route(
+        "GET", f"{IN_NAMESPACE}/batchjobs/{{object}}/metrics", "getBatchJobMetrics",
+        "What a run of a BatchJob used, by node and by slot", metrics.get_batch_job_metrics, answers=FOUND,
+        query=p.Query((p.whole_parameter("run", "which run, counted from 1; else the last", 1, NUMBER_MAX), STEP)),
+        errors=(400, 404),
+    ),
+    Route(
+        "GET", "/api/v1/nodes/{name}/metrics", "getNodeMetrics", "What a node used", metrics.get_node_metrics,
+        answers=FOUND, query=p.Query((START, STOP, STEP)), errors=(400, 404),
+    ),
+    Route(
+        "GET", "/api/v1/jobs/{job}/tasks/{index}/metrics", "getTaskMetrics", "What a task used, and its node meanwhile",
+        metrics.get_task_metrics, answers=FOUND, errors=(400, 404),
+        query=p.Query((
+            p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False),
+            p.field_parameter("group", "the task's group, where the job has several", NAME),
+            p.whole_parameter("piece", "of a replaced task: the number behind its ~", 0, NUMBER_MAX),
+            START,
+            STOP,
+            STEP,
+        )),
+    ),
+)  # fmt: skip

@@ -1,0 +1,35 @@
+"""Handlers for metrics: what nodes and tasks used over a window of time."""
+
+from __future__ import annotations
+
+from shunter.api.exchange import Exchange
+from shunter.api.jobs import any_task_of, job_of
+from shunter.api.objects import api_version_of, object_name_of
+from shunter.api.routing import Context
+from shunter.model.metric_views import MetricsView
+from shunter.model.objects import BATCH_JOB
+from shunter.ports.metrics import Window
+
+
+async def get_batch_job_metrics(context: Context, exchange: Exchange) -> MetricsView:
+    api_version_of(exchange, BATCH_JOB)
+    asked, name = exchange.query, object_name_of(exchange)
+    return await context.gateway.metrics.of_batch_job(exchange.caller, name, asked["run"], _step_ms(exchange))
+
+
+async def get_node_metrics(context: Context, exchange: Exchange) -> MetricsView:
+    return await context.gateway.metrics.of_node(exchange.caller, exchange.names["name"], _window(exchange))
+
+
+async def get_task_metrics(context: Context, exchange: Exchange) -> MetricsView:
+    job, task = job_of(exchange), any_task_of(exchange)
+    return await context.gateway.metrics.of_task(exchange.caller, job, task, _window(exchange))
+
+
+def _window(exchange: Exchange) -> Window:
+    return Window(exchange.query["start"], exchange.query["stop"], _step_ms(exchange))
+
+
+def _step_ms(exchange: Exchange) -> int | None:
+    step_s: float | None = exchange.query["step"]
+    return None if step_s is None else round(step_s * 1000)

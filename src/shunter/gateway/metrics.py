@@ -1,0 +1,166 @@
+"""The desk for metrics: which window, which nodes and tasks, and what the provider knows of them. Implements
+`ports.metrics.MetricDesk`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from shunter.engine.engine import Engine
+from shunter.gateway.runs import Runs
+from shunter.model.batch_jobs import ScheduledEvent
+from shunter.model.errors import Invalid, NotFound, Problem, Unavailable
+from shunter.model.metric_views import MeasuredView, MetricsView, MetricView
+from shunter.model.object_meta import ObjectName
+from shunter.model.objects import BATCH_JOB
+from shunter.model.views import TaskView, iso
+from shunter.ports.callers import Caller, JobReference, TaskReference
+from shunter.ports.clock import Clock
+from shunter.ports.gateway import TaskQuery
+from shunter.ports.metrics import MetricProvider, MetricQuery, NodeSource, Series, Source, TaskSource, Window
+from shunter.testbeds.application_parts import DRIVER, EXECUTOR
+
+LAST_MS = 600_000  # of a node, if no start is asked
+STEP_MIN_MS = 1_000
+POINTS_AIMED = 120  # if no step is asked
+POINTS_MAX = 10_000
+EXECUTORS_MAX = 10_000
+
+BySource = Mapping[Source, list[Series]]
+
+
+class Metrics:
+    def __init__(self, engine: Engine, runs: Runs, provider: MetricProvider | None, clock: Clock) -> None:
+        self._engine, self._runs, self._provider, self._clock = engine, runs, provider, clock
+
+    async def of_batch_job(self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:  # noqa: ARG002
+        await self._engine.committed()
+        job = self._engine.state.objects.batch_jobs.get(name)
+        if job is None:
+            raise NotFound(f"there is no {BATCH_JOB} {name}")
+        number, event = _find_run(job.status.events, job.status.runs, run)
+        stop_ms = max(event.stop_ms or self._now_ms, event.start_ms + 1)
+        window = _window(event.start_ms, stop_ms, step_ms)
+        tasks = await self._tasks_of(name.namespace, event)
+        sources = [TaskSource(event.job, EXECUTOR, index) for index in range(len(event.slot_ids))]
+        sources.append(TaskSource(event.job, DRIVER, 0))
+        nodes = {view.node for view in tasks.values() if view.node} or await self._nodes_seen(sources, window)
+        found, step_ms = await self._ask([*sources, *map(NodeSource, nodes)], window)
+        slots = dict(zip(sources, event.slot_ids, strict=False))
+        parts = [each for each in sources if each in slots or each in found or each in tasks]
+        measured = [_measured(each, found, tasks.get(each), slots.get(each)) for each in parts]
+        span = event.start_ms, stop_ms, step_ms
+        return _view(name.name, span, _nodes(nodes, found), measured, name.namespace, number)
+
+    async def of_node(self, caller: Caller, name: str, window: Window) -> MetricsView:  # noqa: ARG002
+        if name not in self._engine.state.nodes.by_name:
+            raise NotFound(f"there is no node {name}")
+        stop_ms = self._now_ms if window.stop_ms is None else window.stop_ms
+        start_ms = stop_ms - LAST_MS if window.start_ms is None else window.start_ms
+        asked = _window(start_ms, stop_ms, window.step_ms)
+        found, step_ms = await self._ask([NodeSource(name)], asked)
+        return _view(name, (asked[0], asked[1], step_ms), _nodes([name], found), [])
+
+    async def of_task(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:  # noqa: ARG002
+        run = await self._runs.find(job)
+        view = await self._runs.task(run, task)
+        ended_ms, started_ms = _ms(view.ended_at) or self._now_ms, _ms(view.started_at)
+        stop_ms = ended_ms if window.stop_ms is None else window.stop_ms
+        start_ms = (started_ms or stop_ms - 1) if window.start_ms is None else window.start_ms
+        asked = _window(start_ms, stop_ms, window.step_ms)
+        source = TaskSource(run.id, view.group, view.index)
+        nodes = [view.node] if view.node else []
+        found, step_ms = await self._ask([source, *map(NodeSource, nodes)], asked)
+        measured = [_measured(source, found, view, None)]
+        return _view(view.name, (asked[0], asked[1], step_ms), _nodes(nodes, found), measured, job.namespace)
+
+    @property
+    def _now_ms(self) -> int:
+        return int(self._clock.now() * 1000)
+
+    async def _ask(self, sources: Iterable[Source], window: tuple[int, int, int]) -> tuple[BySource, int]:
+        if self._provider is None:
+            raise Unavailable("this cluster keeps no metrics")
+        answer = await self._provider.query(MetricQuery(tuple(sources), *window))
+        found: dict[Source, list[Series]] = {}
+        for series in answer.series:
+            found.setdefault(series.source, []).append(series)
+        return found, answer.step_ms
+
+    async def _nodes_seen(self, sources: Iterable[Source], window: tuple[int, int, int]) -> set[str]:
+        found, _ = await self._ask(sources, window)
+        return {series[0].node for series in found.values()}
+
+    async def _tasks_of(self, namespace: str, event: ScheduledEvent) -> dict[TaskSource, TaskView]:
+        """What the core knows of a run's tasks; nothing where history has forgotten it."""
+        try:
+            run = await self._runs.find(JobReference(namespace, id=event.job))
+            page = await self._runs.tasks(run, TaskQuery(limit=EXECUTORS_MAX))
+        except NotFound:
+            return {}
+        return {TaskSource(event.job, view.group, view.index): view for view in page.items}
+
+
+def _find_run(events: tuple[ScheduledEvent, ...], runs: int, wanted: int | None) -> tuple[int, ScheduledEvent]:
+    """A run by its number, counted from 1 over all that ever were; the last ones are remembered."""
+    if not events:
+        raise NotFound("it has not run yet")
+    first = runs - len(events) + 1
+    number = runs if wanted is None else wanted
+    if not first <= number <= runs:
+        raise NotFound(f"run {number} is not remembered: runs {first} to {runs} are")
+    return number, events[number - first]
+
+
+def _window(start_ms: int, stop_ms: int, step_ms: int | None) -> tuple[int, int, int]:
+    if stop_ms <= start_ms:
+        raise Invalid([Problem("query.stop", "must be later than the start", iso(stop_ms / 1000))])
+    if step_ms is None:
+        step_ms = max(STEP_MIN_MS, math.ceil((stop_ms - start_ms) / POINTS_AIMED / STEP_MIN_MS) * STEP_MIN_MS)
+    if step_ms < STEP_MIN_MS or (stop_ms - start_ms) / step_ms > POINTS_MAX:
+        fix = f"use at least 1s, and so much that the window has at most {POINTS_MAX:,} points"
+        raise Invalid([Problem("query.step", "is too short", f"{step_ms}ms", fix)])
+    return start_ms, stop_ms, step_ms
+
+
+def _nodes(names: Iterable[str], found: BySource) -> list[MeasuredView]:
+    return [
+        MeasuredView(name=name, node=name, metrics=_metrics(found.get(NodeSource(name), []))) for name in sorted(names)
+    ]
+
+
+def _measured(source: TaskSource, found: BySource, view: TaskView | None, slot: int | None) -> MeasuredView:
+    series = found.get(source, [])
+    node = view.node if view is not None and view.node else series[0].node if series else None
+    name = view.name if view is not None else f"{source.group}/{source.index}"
+    return MeasuredView(name=name, node=node, slot=slot, metrics=_metrics(series))
+
+
+def _metrics(series: Iterable[Series]) -> dict[str, MetricView]:
+    return {each.metric: MetricView(mean=each.mean, max=each.maximum, values=list(each.values)) for each in series}
+
+
+def _view(
+    name: str,
+    window: tuple[int, int, int],
+    nodes: list[MeasuredView],
+    tasks: list[MeasuredView],
+    namespace: str | None = None,
+    run: int | None = None,
+) -> MetricsView:
+    start_ms, stop_ms, step_ms = window
+    return MetricsView(
+        name=name,
+        namespace=namespace,
+        run=run,
+        start=iso(start_ms / 1000) or "",
+        stop=iso(stop_ms / 1000) or "",
+        step_s=step_ms / 1000,
+        nodes=nodes,
+        tasks=tasks,
+    )
+
+
+def _ms(text: str | None) -> int | None:
+    return None if text is None else int(datetime.fromisoformat(text).timestamp() * 1000)

@@ -1,0 +1,115 @@
+"""What nodes and tasks used over a window of time: asked of a provider, which today has the samples of our own workers.
+
+Metrics are hints, not the truth: a provider may forget, and answers with what it has. The desk at the end is what a
+transport may ask of the gateway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shunter.model.metric_views import MetricsView
+from shunter.model.object_meta import ObjectName
+from shunter.ports.callers import Caller, JobReference, TaskReference
+
+CPU, MEMORY = "cpu_cores", "memory_bytes"
+READ, WRITTEN = "io_read_bytes_per_s", "io_write_bytes_per_s"
+RECEIVED, SENT = "net_received_bytes_per_s", "net_sent_bytes_per_s"
+TASK_METRICS = (CPU, MEMORY, READ, WRITTEN)
+NODE_METRICS = (*TASK_METRICS, RECEIVED, SENT)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSource:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSource:
+    """A task over all its attempts."""
+
+    job: int
+    group: str
+    index: int  # as people see it
+
+
+Source = NodeSource | TaskSource
+
+
+@dataclass(frozen=True, slots=True)
+class MetricQuery:
+    """The window is from `start_ms` to before `stop_ms`, in points of at least `step_ms` each."""
+
+    sources: tuple[Source, ...]
+    start_ms: int
+    stop_ms: int
+    step_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One metric of one source. `values` has a mean for each step of the window, None where nothing is known."""
+
+    source: Source
+    node: str  # where it was last sampled
+    metric: str
+    mean: float
+    maximum: float  # of single samples
+    values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricAnswer:
+    """`step_ms` is longer than asked where only coarser values are left. A source without samples has no series."""
+
+    step_ms: int
+    series: tuple[Series, ...]
+
+
+class MetricProvider(Protocol):
+    async def query(self, query: MetricQuery) -> MetricAnswer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a source has used up to a moment: sums since its `life` began, in the order of its metrics, and the memory
+    that it holds. `since_ms` is when that life began with sums of 0; None where nobody knows."""
+
+    at_ms: int
+    node: str
+    life: int
+    sums: Sequence[float]
+    since_ms: int | None = None
+
+
+class MetricSink(Protocol):
+    """Where samples of workers go."""
+
+    def record(self, source: Source, measured: Measured) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What somebody asks for; None leaves it to the gateway."""
+
+    start_ms: int | None = None
+    stop_ms: int | None = None
+    step_ms: int | None = None
+
+
+class MetricDesk(Protocol):
+    """Calls raise only the errors of `model.errors`."""
+
+    async def of_batch_job(self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:
+        """Over the window of its last run, or of the N-th: every node that it used, every slot, and the driver."""
+        ...
+
+    async def of_node(self, caller: Caller, name: str, window: Window) -> MetricsView:
+        """The last minutes, if nothing else is asked."""
+        ...
+
+    async def of_task(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:
+        """From its latest start to its end, if nothing else is asked; and its node over the same time."""
+        ...

@@ -1,0 +1,83 @@
+"""What the machine and its tasks use, sampled for the manager's metrics and sent with heartbeats. Used by
+`worker.worker`.
+
+Only tasks that have run for a while are looked at, so that short ones cost nothing. While there are some, a sample is
+taken every second, or less often where looking takes long; else one with each heartbeat.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+
+from shunter.log import Log
+from shunter.model.messages import MachineSample, TaskStats
+from shunter.ports.clock import Clock
+from shunter.worker.attempts import Attempts
+from shunter.worker.fleet import Fleet
+from shunter.worker.keepers import Keeper
+from shunter.worker.stats import machine_usage, task_usage
+
+log = Log(__name__)
+
+SAMPLE_EVERY_S = 1.0
+TASK_AGE_MIN_S = 1.0
+SAMPLING_SHARE_MAX = 0.02  # of a core; where a look takes longer, the next one comes later
+LOOKED_AT_ONCE_MAX = 20  # tasks, before others have their turn
+SAMPLES_KEPT_MAX = 60  # that no heartbeat has taken yet; the oldest go
+
+
+class Samples:
+    def __init__(self, clock: Clock, fleet: Fleet, attempts: Attempts) -> None:
+        self._clock, self._fleet, self._attempts = clock, fleet, attempts
+        self._taken: deque[MachineSample] = deque(maxlen=SAMPLES_KEPT_MAX)
+
+    async def run(self) -> None:
+        pause_s = SAMPLE_EVERY_S
+        while True:
+            await self._clock.sleep(pause_s)
+            try:
+                cost_s = await self._look()
+            except OSError as error:
+                log.warning("sample.failed", error=error)
+                cost_s = 0.0
+            pause_s = max(SAMPLE_EVERY_S, cost_s / SAMPLING_SHARE_MAX)
+
+    def drain(self) -> list[MachineSample]:
+        """Those since the last call; at least one, of the machine as it is now."""
+        taken = list(self._taken) or [machine_usage(self._now_ms())]
+        self._taken.clear()
+        return taken
+
+    async def _look(self) -> float:
+        """Take a sample, if there is a task to look at; returns the seconds of a core that it took."""
+        keepers = [keeper for keeper in self._fleet.keepers if self._has_old_task(keeper)]
+        if not keepers and not self._attempts.running:
+            return 0.0
+        sample, cost_s = machine_usage(self._now_ms()), 0.0
+        sample.tasks = await self._attempts.usage() if self._attempts.running else []
+        for number, keeper in enumerate(keepers, start=1):
+            if keeper.running is not None:  # it may have ended while others had their turn
+                began_s = time.thread_time()
+                sample.tasks.append(keeper_usage(keeper))
+                cost_s += time.thread_time() - began_s
+            if number % LOOKED_AT_ONCE_MAX == 0:
+                await asyncio.sleep(0)
+        self._taken.append(sample)
+        return cost_s
+
+    def _has_old_task(self, keeper: Keeper) -> bool:
+        return keeper.running is not None and self._now_ms() - keeper.running.started_ms >= TASK_AGE_MIN_S * 1000
+
+    def _now_ms(self) -> int:
+        return int(self._clock.now() * 1000)
+
+
+def keeper_usage(keeper: Keeper) -> TaskStats:
+    """Of the task that it runs."""
+    running, usage = keeper.running, task_usage(keeper.pid)
+    assert running is not None
+    name = running.job, running.group, running.index, running.attempt
+    held = usage.cpu_s, usage.memory_bytes, usage.processes
+    return TaskStats(*name, *held, running.started_ms, usage.read_bytes, usage.written_bytes)
