@@ -6,15 +6,14 @@ from shunter.api import metrics
 from shunter.api import parameters as p
 from shunter.api.object_routes import IN_NAMESPACE
 from shunter.api.routing import Answer, Route
-from shunter.model.fields import duration
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.metric_views import MetricsView
 from shunter.model.name_fields import NAME
 
-STEP_MAX_S = 86_400.0
+STEP_MAX_S = 999 * 3600
 NUMBER_MAX = 2**31
 
-STEP = p.field_parameter("step", "how long one value stands for, from 1s; else about 120 values", duration(STEP_MAX_S))
+STEP = p.step_parameter("step", "how long one value stands for; else about 120 values", STEP_MAX_S)
 START = p.time_parameter("start", "where the window begins")
 STOP = p.time_parameter("stop", "where it ends; else now, or with the task")
 FOUND = (Answer(200, MetricsView),)

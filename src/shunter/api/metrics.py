@@ -14,7 +14,7 @@ from shunter.ports.metrics import Window
 async def get_batch_job_metrics(context: Context, exchange: Exchange) -> MetricsView:
     api_version_of(exchange, BATCH_JOB)
     asked, name = exchange.query, object_name_of(exchange)
-    return await context.gateway.metrics.of_batch_job(exchange.caller, name, asked["run"], _step_ms(exchange))
+    return await context.gateway.metrics.of_batch_job(exchange.caller, name, asked["run"], asked["step"])
 
 
 async def get_node_metrics(context: Context, exchange: Exchange) -> MetricsView:
@@ -27,9 +27,4 @@ async def get_task_metrics(context: Context, exchange: Exchange) -> MetricsView:
 
 
 def _window(exchange: Exchange) -> Window:
-    return Window(exchange.query["start"], exchange.query["stop"], _step_ms(exchange))
-
-
-def _step_ms(exchange: Exchange) -> int | None:
-    step_s: float | None = exchange.query["step"]
-    return None if step_s is None else round(step_s * 1000)
+    return Window(exchange.query["start"], exchange.query["stop"], exchange.query["step"])

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 from shunter.api.references import EVENT_PATTERN, parse_event_position
 from shunter.model.errors import Invalid
-from shunter.model.fields import Field, Schema, text
+from shunter.model.fields import Field, Schema, duration, text
 from shunter.model.name_fields import LABEL_KEY_PATTERN, NAME
 from shunter.model.problems import Problems, nearest
 from shunter.model.timing_fields import MOMENT_PATTERN
@@ -157,6 +157,19 @@ def event_parameter(name: str, about: str) -> Parameter:
             return None
 
     return Parameter(name, about, read, {"type": "string", "pattern": EVENT_PATTERN})
+
+
+def step_parameter(name: str, about: str, maximum_s: int) -> Parameter:
+    """A duration from 1 s on, read as milliseconds."""
+    spelled = duration(maximum_s)
+
+    def read(value: str, path: str, problems: Problems) -> int:
+        found_s: float = spelled.read(value, path, problems)
+        if 0 <= found_s < 1:
+            problems.add(path, "must be at least 1s", value=value)
+        return round(found_s * 1000)
+
+    return Parameter(name, about, read, {"type": "string", "pattern": "^[1-9][0-9]{0,2}[smh]$"})
 
 
 def time_parameter(name: str, about: str) -> Parameter:

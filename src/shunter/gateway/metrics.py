@@ -66,8 +66,8 @@ class Metrics:
         run = await self._runs.find(job)
         view = await self._runs.task(run, task)
         ended_ms, started_ms = _ms(view.ended_at) or self._now_ms, _ms(view.started_at)
-        stop_ms = ended_ms if window.stop_ms is None else window.stop_ms
-        start_ms = (started_ms or stop_ms - 1) if window.start_ms is None else window.start_ms
+        start_ms = (started_ms or ended_ms - 1) if window.start_ms is None else window.start_ms
+        stop_ms = max(ended_ms, start_ms + 1) if window.stop_ms is None else window.stop_ms
         asked = _window(start_ms, stop_ms, window.step_ms)
         source = TaskSource(run.id, view.group, view.index)
         nodes = [view.node] if view.node else []

@@ -296,7 +296,8 @@ class Worker:
                 continue
             self._next_beat_s = self._heartbeat_s
             try:
-                self._send(Heartbeat(self._sample(), self._samples.drain()))
+                if self._uplink is not None:  # else samples wait for the next manager
+                    self._send(Heartbeat(self._sample(), self._samples.drain()))
             except OSError as error:  # a sample is missing; the node is not
                 log.warning("heartbeat.failed", error=error)
 

@@ -12,6 +12,7 @@ from shunter.model.object_meta import ObjectName
 from shunter.model.situations import DecisionAnswer, DecisionRow
 from shunter.model.views import JobView, NodeView
 from shunter.ports.gateway import Caller, JobReference, TaskReference
+from shunter.ports.metrics import Window
 from shunter.ports.schedulers import SchedulerSession
 
 if TYPE_CHECKING:

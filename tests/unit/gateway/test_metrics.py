@@ -1,0 +1,199 @@
+"""Metrics through the gateway: heartbeats become series with names, and a run of a BatchJob is a window of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shunter.adapters.memory.samples import SampleStore
+from shunter.gateway.metrics import Metrics
+from shunter.gateway.runs import Runs
+from shunter.model.errors import Invalid, NotFound, Unavailable
+from shunter.model.messages import Ended, Heartbeat, MachineSample, MachineStats, Order, TaskStats
+from shunter.model.metric_views import MeasuredView
+from shunter.model.object_meta import ObjectName
+from shunter.ports.callers import TaskReference
+from shunter.ports.gateway import JobReference
+from shunter.ports.metrics import Window
+from shunter.simulation.loop import VirtualClock
+from shunter.watcher.recording import Recorder
+
+from .stage import ANNA, GatewayStage, play
+
+BATCH = "batchjob.gcr.io/v1alpha1"
+SUM = ObjectName("default", "sum")
+
+
+class Measuring:
+    """The desk with samples of its own, and workers that send heartbeats as the test tells them."""
+
+    def __init__(self, stage: GatewayStage, ahead_s: float = 0.0) -> None:
+        self._stage, self._clock, self._ahead_s = stage, VirtualClock(), ahead_s
+        self.store = SampleStore()
+        self._recorder = Recorder(stage.engine, self.store)
+        self.desk = Metrics(stage.engine, Runs(stage.engine, stage.store), self.store, self._clock)
+        self.beats = 0
+
+    async def beat(self, node: int, *tasks: tuple[Order, float, int], seconds: int = 1) -> None:
+        """So many seconds in which the machine uses two cores, and each task (cores, bytes) of its own."""
+        for _ in range(seconds):
+            await self._clock.sleep(1.0)
+            self.beats += 1
+            now_ms = self._now_ms
+            used = [
+                TaskStats(o.job, o.group, o.first, o.attempt, cores * self.beats, held, 1, now_ms - self.beats * 1000)
+                for o, cores, held in tasks
+            ]
+            sample = MachineSample(now_ms, 2.0 * self.beats, 10**9, 0, 0, 0, 0, used)
+            self._recorder.take(node, Heartbeat(MachineStats(now_ms), [sample]), int(self._clock.now() * 1000))
+
+    @property
+    def _now_ms(self) -> int:
+        return int((self._clock.now() + self._ahead_s) * 1000)
+
+
+def document(kind: str, name: str, **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": BATCH, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+async def running(stage: GatewayStage) -> tuple[int, list[Order]]:
+    """A BatchJob with two executors in the slots 1 and 2 of one node."""
+    node = await stage.join("n1", cpu=4)
+    await stage.engine.label_node("n1", {"yard": "0"})
+    await stage.gateway.objects.apply(
+        ANNA,
+        [
+            document("Testbed", "yard", slotsPerNode=3, nodeLabel="yard", resourcesPerSlot={"cpu": "500m"}),
+            document("BatchJob", "sum", commandSpec={"command": ["/bin/true"]}),
+            document(
+                "Scheduling",
+                "first",
+                slotBased={"mode": "strict", "jobs": [{"name": {"name": "sum"}, "slotIds": [1, 2]}]},
+                testbed={"name": "yard"},
+            ),
+        ],
+        namespace="default",
+    )
+    await stage.settle()
+    orders = [order for _, order in stage.orders()]
+    assert len(orders) == 2
+    for order in orders:
+        await stage.start_task(node, order, 1)
+    return node, orders
+
+
+def means(measured: MeasuredView) -> tuple[float, float]:
+    return measured.metrics["cpu_cores"].mean, measured.metrics["memory_bytes"].mean
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, 3600.0, -3600.0])
+def test_a_run_of_a_batch_job_is_a_window_of_its_nodes_and_slots(ahead_s: float) -> None:
+    """S0-21: CPU and memory of the nodes and slots of a job, from its start to its stop, whatever the workers' clocks
+    say; also after the run, when its job has left memory."""
+
+    async def scene(stage: GatewayStage) -> None:
+        measuring = Measuring(stage, ahead_s)
+        node, [first, second] = await running(stage)
+        await measuring.beat(node, (first, 0.5, 100), (second, 0.0, 2_000), seconds=5)
+        for order in (first, second):
+            await stage.end_task(node, order, 1)
+        await measuring.beat(node, seconds=5)
+        found = await measuring.desk.of_batch_job(ANNA, SUM, None, None)
+        assert (found.name, found.run, found.step_s) == ("sum", 1, 1.0)
+        assert [(task.slot, task.node) for task in found.tasks] == [(1, "n1"), (2, "n1")]
+        assert [means(task) for task in found.tasks] == [pytest.approx((0.5, 100)), pytest.approx((0.0, 2_000))]
+        [machine] = found.nodes
+        assert machine.name == "n1" and means(machine) == pytest.approx((2.0, 10**9))
+        values = machine.metrics["cpu_cores"].values
+        assert 3 <= len([value for value in values if value is not None]) <= len(values) <= 6, (
+            "not what came afterwards"
+        )
+
+    play(scene)
+
+
+def test_a_run_is_named_by_its_number_and_others_are_refused() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        measuring = Measuring(stage)
+        with pytest.raises(NotFound, match="no BatchJob"):
+            await measuring.desk.of_batch_job(ANNA, SUM, None, None)
+        await running(stage)
+        assert (await measuring.desk.of_batch_job(ANNA, SUM, 1, None)).run == 1
+        with pytest.raises(NotFound, match="runs 1 to 1"):
+            await measuring.desk.of_batch_job(ANNA, SUM, 2, None)
+
+    play(scene)
+
+
+def test_a_run_without_samples_still_names_its_nodes_and_slots() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        measuring = Measuring(stage)
+        await running(stage)
+        found = await measuring.desk.of_batch_job(ANNA, SUM, None, None)
+        assert [(task.slot, task.node, task.metrics) for task in found.tasks] == [(1, "n1", {}), (2, "n1", {})]
+        assert [(node.name, node.metrics) for node in found.nodes] == [("n1", {})]
+
+    play(scene)
+
+
+def test_a_task_has_the_window_from_its_start_to_its_end() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        measuring = Measuring(stage)
+        node = await stage.join("n1")
+        await stage.run("job")
+        [(_, order)] = stage.orders()
+        await stage.start_task(node, order, 1)
+        await measuring.beat(node, (order, 0.25, 4_096), seconds=4)
+        job, task = JobReference("default", "job"), TaskReference(0)
+        found = await measuring.desk.of_task(ANNA, job, task, Window())
+        assert means(found.tasks[0]) == pytest.approx((0.25, 4_096))
+        assert [machine.name for machine in found.nodes] == ["n1"]
+        ended_ms = int(VirtualClock().now() * 1000)
+        times = [ended_ms - 4_000], [ended_ms]
+        await stage.report(node, ended=[Ended(order.job, order.group, order.attempt, 0, [], *times, 1, 0)])
+        await measuring.beat(node, seconds=3)
+        after = await measuring.desk.of_task(ANNA, job, task, Window(step_ms=2_000))
+        assert means(after.tasks[0]) == pytest.approx((0.25, 4_096)) and after.step_s == 2.0
+
+    play(scene)
+
+
+def test_a_node_has_its_last_minutes_or_what_is_asked() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        measuring = Measuring(stage)
+        node = await stage.join("n1")
+        await measuring.beat(node, seconds=5)
+        found = await measuring.desk.of_node(ANNA, "n1", Window())
+        assert means(found.nodes[0]) == pytest.approx((2.0, 10**9)) and found.step_s == 5.0
+        now_ms = int(VirtualClock().now() * 1000)
+        [machine] = (await measuring.desk.of_node(ANNA, "n1", Window(now_ms - 3_000, now_ms, 1_000))).nodes
+        assert len(machine.metrics["cpu_cores"].values) == 3
+        for wrong in (Window(now_ms, now_ms - 1), Window(0, now_ms, 1_000), Window(step_ms=999)):
+            with pytest.raises(Invalid):
+                await measuring.desk.of_node(ANNA, "n1", wrong)
+        with pytest.raises(NotFound):
+            await measuring.desk.of_node(ANNA, "nobody", Window())
+
+    play(scene)
+
+
+def test_without_a_provider_metrics_are_unavailable() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1")
+        with pytest.raises(Unavailable):
+            await stage.gateway.metrics.of_node(ANNA, "n1", Window())
+
+    play(scene)
+
+
+def test_samples_of_nodes_and_tasks_that_nobody_knows_are_dropped() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        measuring = Measuring(stage)
+        node, [first, _] = await running(stage)
+        stranger = Order(**{name: getattr(first, name) for name in Order.__struct_fields__} | {"job": 999})
+        await measuring.beat(node, (stranger, 1.0, 1), seconds=2)
+        await measuring.beat(4_711, seconds=2)
+        assert len(measuring.store) == 1, "only the node that is known"
+
+    play(scene)
