@@ -18,6 +18,7 @@ BENCHMARKS = (
     "footprint",
     "containers",
     "slots",
+    "stomp",
 )
 
 

@@ -8,6 +8,7 @@ import queue
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -208,3 +209,15 @@ def stompjs(folder: Path, door: str) -> Iterator[Heard]:
 def _read(lines: Any, heard: Heard) -> None:
     for line in lines:
         heard.put(json.loads(line))
+
+
+def test_a_small_run_of_the_benchmark_gives_every_figure() -> None:
+    """Its bars are for a machine at rest; that every message comes is asked here, too."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "benchmarks.stomp", "--small", "--json"],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    figures = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert [figure["unit"] for figure in figures] == ["a second", "ms", "messages"] * 2
+    assert [figure["value"] for figure in figures if figure["unit"] == "messages"] == [0, 0]

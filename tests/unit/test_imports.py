@@ -75,6 +75,7 @@ HEAVY = (
     "psutil",
     "aiodocker",
     "aiohttp",
+    "websockets",
 )
 
 

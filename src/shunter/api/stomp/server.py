@@ -51,6 +51,7 @@ class StompServer:
             return
         self._connections += 1
         self._last_guest += 1
+        guest = self._last_guest
         try:
             await self._hub.enter()
             try:
@@ -59,7 +60,7 @@ class StompServer:
                 session = Session(knows, is_let_in=is_let_in)
                 abort: Callable[[], None] | None = scope.get("extensions", {}).get(ABORT, {}).get("abort")
                 is_framed = bool(find_framing(scope["path"]))
-                connection = _Connection(self._last_guest, session, self._hub, self._settings, is_framed)
+                connection = _Connection(guest, session, self._hub, self._settings, is_framed)
                 await connection.run(receive, send, abort)
             finally:
                 self._hub.leave()

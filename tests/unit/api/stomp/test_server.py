@@ -133,6 +133,26 @@ async def test_one_watch_serves_all_and_ends_with_the_last(gateway: FakeGateway)
             assert await later.news() == ("ADDED", "sorter")
 
 
+async def test_clients_that_come_together_are_all_told(gateway: FakeGateway) -> None:
+    """They use the same id, and the first of them waits for the watch to begin."""
+
+    async def listen(port: int) -> tuple[str, Any]:
+        async with connect(f"ws://127.0.0.1:{port}/scheduler", **BEARER) as opened:
+            one = Peer(opened)
+            await one.connected()
+            await one.subscribe("/topic/jobs")
+            arrived.release()
+            return await one.news()
+
+    arrived = asyncio.Semaphore(0)
+    async with serving(gateway) as server:
+        listening = [asyncio.create_task(listen(server.port)) for _ in range(20)]
+        for _ in listening:
+            await asyncio.wait_for(arrived.acquire(), 10)
+        await apply(gateway, batch_job())
+        assert await asyncio.gather(*listening) == [("ADDED", "crawler")] * 20
+
+
 async def test_after_a_gap_what_is_different_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes that came while the watch was broken are told from what is there now."""
     monkeypatch.setattr("shunter.api.stomp.hub.RETRY_S", 0.01)
