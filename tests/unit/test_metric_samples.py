@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shunter.adapters.memory.rings import Ring, Rings, Tier
 from shunter.adapters.memory.samples import AGE_MAX_MS, FIRST_SPAN_MAX_MS, SERIES_BYTES, SampleStore
@@ -73,6 +75,16 @@ def test_a_late_sample_counts_in_the_newest_step() -> None:
     ring.add(1_000, [4.0])
     [row] = ring.rows(0, 10_000)
     assert (row.at_ms, row.means[0]) == (3_000, 3.0)
+
+
+@given(count=st.integers(0, 12), gap=st.integers(1, 3), start=st.integers(-2, 40), length=st.integers(0, 40))
+def test_a_window_finds_the_rows_that_overlap_it_and_no_others(count: int, gap: int, start: int, length: int) -> None:
+    ring = Ring(Tier(1_000, 5), 1)
+    for number in range(count):
+        ring.add(number * gap * 1_000 + 400, [float(number)])
+    there = [number * gap * 1_000 for number in range(count)][-5:]
+    begin, end = start * 500, (start + length) * 500
+    assert [row.at_ms for row in ring.rows(begin, end)] == [at for at in there if at + 1_000 > begin and at < end]
 
 
 def test_what_the_finest_tier_forgot_is_there_in_coarser_steps() -> None:

@@ -7,6 +7,7 @@ the mean and the maximum of all samples of one step.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -72,13 +73,17 @@ class Ring:
 
     def rows(self, start_ms: int, stop_ms: int) -> Iterator[Row]:
         """Those that overlap the time, oldest first."""
-        step_ms, width = self._tier.step_ms, self._width
-        for number in range(len(self)):
-            row = (self._oldest + number) % len(self)
-            at_ms = self._times[row]
-            if at_ms + step_ms > start_ms and at_ms < stop_ms:
-                part = slice(row * width, (row + 1) * width)
-                yield Row(at_ms, step_ms, self._counts[row], self._means[part], self._maxima[part])
+        step_ms, width, count = self._tier.step_ms, self._width, len(self)
+        places = range(count)
+        first = bisect_right(places, start_ms - step_ms, key=self._time_at)
+        for place in range(first, bisect_left(places, stop_ms, key=self._time_at)):
+            row = (self._oldest + place) % count
+            part = slice(row * width, (row + 1) * width)
+            yield Row(self._times[row], step_ms, self._counts[row], self._means[part], self._maxima[part])
+
+    def _time_at(self, place: int) -> int:
+        """Of a row by its place from the oldest on."""
+        return self._times[(self._oldest + place) % len(self)]
 
     def _merge(self, row: int, values: Sequence[float]) -> None:
         count = self._counts[row] = self._counts[row] + 1

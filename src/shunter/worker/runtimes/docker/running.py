@@ -130,7 +130,7 @@ class Container:
                 cached = (memory.get("stats") or {}).get("inactive_file", 0)
             used_bytes = max(0, int(memory["usage"]) - int(cached))
             cpu_s = int(found["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9
-            io = _disk_bytes(found.get("blkio_stats") or {})
+            io = disk_bytes(found.get("blkio_stats") or {})
             return Usage(cpu_s, used_bytes, int(found["pids_stats"].get("current") or 0), io["read"], io["write"])
         except (DaemonAway, DaemonRefused, KeyError, TypeError):
             return None
@@ -301,7 +301,7 @@ def size(amount_bytes: int) -> str:
     return str(amount_bytes)
 
 
-def _disk_bytes(found: dict[str, Any]) -> dict[str, int]:
+def disk_bytes(found: dict[str, Any]) -> dict[str, int]:
     """What a container read and wrote: the daemon tells it by device, and with version 1 of cgroups in capitals."""
     sums = {"read": 0, "write": 0}
     for entry in found.get("io_service_bytes_recursive") or ():
