@@ -41,7 +41,8 @@ RULES: dict[str, tuple[str, str]] = {
     "worker.keeper":    ("",                                                          "keeping"),  # a script beside it
     "simulation":       ("log model ports planning engine testbeds watcher adapters.memory",   "msgspec numpy"),
     "sdk":              ("model",                                                     "msgspec yaml?"),
-    "cli":              ("frameworks log model sdk app? planning?",                   "click msgspec rich typer yaml"),
+    "schedulers":       ("model sdk",                                                 ""),  # nothing that others lack
+    "cli":              ("frameworks log model sdk app? planning? schedulers?",       "click msgspec rich typer yaml"),
     "app":              ("*",                                                         "msgspec uvicorn uvloop"),
     "":                 ("aio? sdk?",                                                 ""),  # shunter/__init__.py
     "aio":              ("sdk",                                                       ""),

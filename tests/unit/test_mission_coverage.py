@@ -18,6 +18,7 @@ FOLDERS = (
     "tests/frameworks",
     "tests/unit/engine",
     "tests/unit/gateway",
+    "tests/unit/schedulers",
     "tests/unit/testbeds",
 )  # whose tests name the lines that they show
 

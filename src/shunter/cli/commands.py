@@ -75,6 +75,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("delete", "objects:delete", "Delete some of them."),
         Entry("watch", "objects:watch", "Watch them change."),
         Entry("batchjob", "objects:batchjob", "Step in on BatchJobs: reset failed ones."),
+        Entry("profiler", "profiler:profiler", "Measure which BatchJobs bear one another; schedule by it."),
     ),
     "Look at the cluster": (
         Entry("nodes", "nodes:nodes", "List the nodes."),

@@ -9,7 +9,7 @@ import typer
 
 from shunter.cli.completion import OFFERED_MAX
 from shunter.model.errors import Invalid, Problem, ShunterError
-from shunter.model.objects import KINDS, PLURALS
+from shunter.model.objects import KINDS, PLURALS, TESTBED
 
 # What somebody may be used to ask for in this way; it has a command of its own.
 ELSEWHERE = {"job": "jobs", "jobs": "jobs", "node": "nodes", "nodes": "nodes", "events": "events", "queues": "queues"}
@@ -22,11 +22,19 @@ def complete_kinds(incomplete: str) -> list[str]:
 
 def complete_objects(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of the kind that was typed before."""
+    return _names(ctx.params.get("kind"), incomplete)
+
+
+def complete_testbeds(incomplete: str) -> list[str]:
+    return _names(TESTBED, incomplete)
+
+
+def _names(kind: str | None, incomplete: str) -> list[str]:
     from shunter.sdk.client import connect
 
     try:
         with connect(namespace=os.environ.get("SHUNTER_NAMESPACE", "default"), patience_s=0) as client:
-            names = [each.name for each in client.objects(ctx.params.get("kind"))]
+            names = [each.name for each in client.objects(kind)]
             return [name for name in names if name.startswith(incomplete)][:OFFERED_MAX]
     except ShunterError:
         return []

@@ -1,0 +1,120 @@
+"""How long each BatchJob took beside each other one: the cells as they are kept with the jobs, the matrix that they
+form, and which pair is to be measured next. Pure; called by `profiler` and `partners`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+KEY = "profiler"  # of externalScheduler
+DIAGONAL = "/"
+UNKNOWN = "-"
+
+Pair: TypeAlias = tuple[str, str]  # (job, other): how long `job` takes beside `other`
+Rows: TypeAlias = Sequence[Mapping[str, str]]  # as in externalScheduler: [{other: "24 (16)"}]
+
+_CELL = re.compile(r"\s*(\d{1,15})\s*(?:\(\s*(\d{1,15})\s*\))?\s*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A running mean in whole seconds. It is rounded down after every run, as document 001 has it: exact where all runs
+    take equally long; else it leans towards the shortest, and never leaves the range of what was measured."""
+
+    seconds: int
+    samples: int
+
+    def add(self, duration_s: int) -> Mean:
+        return Mean((self.seconds * self.samples + duration_s) // (self.samples + 1), self.samples + 1)
+
+    def __str__(self) -> str:
+        return f"{self.seconds} ({self.samples})" if self.samples != 1 else str(self.seconds)
+
+
+def parse_mean(text: str) -> Mean | None:
+    """`24 (16)` is 24 s over 16 samples, `30` is one sample; None for what is no mean."""
+    found = _CELL.fullmatch(text)
+    if found is None:
+        return None
+    samples = 1 if found[2] is None else int(found[2])
+    return Mean(int(found[1]), samples) if samples > 0 else None
+
+
+def add_run(rows: Rows, other: str, duration_s: int) -> list[dict[str, str]]:
+    """The rows with one more run beside `other`. What they say of other jobs stays as it is, also of jobs that are
+    gone; what cannot be read of this one starts anew."""
+    known = next((mean for row in rows if (mean := parse_mean(row.get(other, ""))) is not None), None)
+    mean = Mean(duration_s, 1) if known is None else known.add(duration_s)
+    kept: list[dict[str, str]] = []
+    is_written = False
+    for row in rows:
+        if other in row and is_written:
+            row = {name: text for name, text in row.items() if name != other}
+        elif other in row:
+            row, is_written = {**row, other: str(mean)}, True
+        if row:
+            kept.append(dict(row))
+    return kept if is_written else [*kept, {other: str(mean)}]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The means of all pairs of `jobs` that were measured. It is not symmetric, and has no diagonal: a job is claimed
+    by one Scheduling at a time, so it never runs beside itself."""
+
+    jobs: tuple[str, ...]
+    means: Mapping[Pair, Mean] = field(default_factory=dict)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        return [(job, other) for job in self.jobs for other in self.jobs if job != other]
+
+    def samples(self, pair: Pair) -> int:
+        mean = self.means.get(pair)
+        return 0 if mean is None else mean.samples
+
+    @property
+    def samples_min(self) -> int:
+        """So often every pair was measured at least."""
+        return min(map(self.samples, self.pairs), default=0)
+
+    def next_pair(self, failures: Mapping[Pair, int]) -> Pair:
+        """The pair with the fewest samples, the first in order among equals. A run that failed counts as one, so that a
+        pair that cannot run does not keep the others waiting. There must be two jobs."""
+        return min(self.pairs, key=lambda pair: self.samples(pair) + failures.get(pair, 0))
+
+
+def read_matrix(noted: Mapping[str, Rows]) -> Matrix:
+    """The matrix of jobs, from what is noted with each; what it says of jobs that are gone is left out."""
+    jobs = tuple(sorted(noted))
+    means: dict[Pair, Mean] = {}
+    for job in jobs:
+        for row in noted[job]:
+            for other, text in row.items():
+                mean = parse_mean(text)
+                if mean is not None and other in noted and other != job:
+                    means.setdefault((job, other), mean)
+    return Matrix(jobs, means)
+
+
+def unreadable_cells(noted: Mapping[str, Rows]) -> Iterable[tuple[str, str, str]]:
+    """(job, other, text) of what is no mean."""
+    for job, rows in noted.items():
+        for row in rows:
+            yield from ((job, other, text) for other, text in row.items() if parse_mean(text) is None)
+
+
+def table(matrix: Matrix) -> list[str]:
+    """Lines for a person: a row for each job, a column for whom it ran beside."""
+    cells = [["", *matrix.jobs], *([job, *(_cell(matrix, job, other) for other in matrix.jobs)] for job in matrix.jobs)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+
+
+def _cell(matrix: Matrix, job: str, other: str) -> str:
+    if job == other:
+        return DIAGONAL
+    mean = matrix.means.get((job, other))
+    return UNKNOWN if mean is None else str(mean)

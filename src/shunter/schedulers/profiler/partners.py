@@ -1,0 +1,52 @@
+"""Which jobs share nodes, and the queue that brings them there. Pure; called by `profiler`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shunter.schedulers.profiler.matrix import Matrix, Pair
+
+SHARED_BY = 2  # jobs on one node
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The slots of a Testbed: equally many on each of its nodes, numbered over all nodes first."""
+
+    nodes: int
+    slots_per_node: int
+
+    @property
+    def slots(self) -> int:
+        return self.nodes * self.slots_per_node
+
+
+def choose_partners(matrix: Matrix, order: Sequence[str], nodes: int) -> list[Pair]:
+    """Greedy, in two passes: the first jobs of `order` get a node each, then each in turn the unused job beside which
+    it took the least time, or, where nothing was measured, the first that is unused.
+
+    Greedy gives up the best sum over all pairs, and looks at the first job's time alone: times of different partners
+    cannot be compared with each other.
+    """
+    count = min(nodes, len(order) // SHARED_BY)
+    firsts, unused = order[:count], list(order[count:])
+    chosen: list[Pair] = []
+    for first in firsts:
+        measured = [other for other in unused if (first, other) in matrix.means]
+        second = min(measured, key=lambda other: matrix.means[first, other].seconds) if measured else unused[0]
+        unused.remove(second)
+        chosen.append((first, second))
+    return chosen
+
+
+def queue_of(pairs: Sequence[Pair], room: Room) -> list[str]:
+    """One entry for each executor: all of the first pass, then all of the second.
+
+    Entry i gets slot i, and slots are numbered over all nodes first. So the first pass fills the first half of each
+    node's slots, and the second puts the partners beside them. Each job gets slots / jobs executors; where that
+    leaves a rest, the first pairs get one more node. Of an odd number of slots on a node, the last stays free.
+    """
+    deal = [pairs[node % len(pairs)] for node in range(room.nodes)]
+    half = room.slots_per_node // SHARED_BY
+    return [first for first, _ in deal] * half + [second for _, second in deal] * half

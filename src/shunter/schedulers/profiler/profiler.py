@@ -1,0 +1,161 @@
+"""The two loops of the profiling scheduler: one measures pairs of BatchJobs on a Testbed of its own, the other runs all
+of them on a second Testbed, each beside the partner that the measurements favour. Called by `shunter profiler`.
+
+All that is learnt is kept with the BatchJobs, so that it may be ended and started again at any time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from shunter.model.object_views import ObjectView
+from shunter.model.objects import BATCH_JOB, TESTBED
+from shunter.schedulers.profiler.matrix import (
+    KEY,
+    Matrix,
+    Pair,
+    Rows,
+    add_run,
+    read_matrix,
+    table,
+    unreadable_cells,
+)
+from shunter.schedulers.profiler.partners import SHARED_BY, choose_partners, queue_of
+from shunter.schedulers.profiler.runs import (
+    Interface,
+    RunFailed,
+    Tell,
+    completed,
+    free_room,
+    last_duration_s,
+    remove_leftovers,
+    room_of,
+    usable_jobs,
+)
+from shunter.sdk.errors import Conflict, NotFound
+
+PROFILER_PREFIX = "profiler-scheduling"
+SCHEDULER_PREFIX = "example-scheduling"
+RUN_MAX_S = 3600.0  # a run that takes longer is given up
+PAUSE_MAX_S = 60.0  # between runs, when one after the other fails
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`runs` is how often each loop tries; None means without end."""
+
+    profiler_testbed: str | None = None
+    scheduler_testbed: str | None = None
+    runs: int | None = None
+    run_max_s: float = RUN_MAX_S
+
+
+@dataclass(slots=True)
+class ProfilingScheduler:
+    """Both loops over one interface; `tell` gets a line for each thing that happened."""
+
+    interface: Interface
+    settings: Settings
+    tell: Tell
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    failed_runs: int = 0
+    _failures: Counter[Pair] = field(default_factory=Counter)
+
+    async def run(self) -> None:
+        """Until every loop has done its runs; without a number of runs, until it is cancelled."""
+        turns = {
+            PROFILER_PREFIX: (self.settings.profiler_testbed, self._profile),
+            SCHEDULER_PREFIX: (self.settings.scheduler_testbed, self._schedule),
+        }
+        try:
+            async with asyncio.TaskGroup() as loops:
+                for prefix, (testbed, turn) in turns.items():
+                    if testbed is not None:
+                        loops.create_task(self._loop(prefix, testbed, turn))
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None  # one loop that cannot go on ends the other
+
+    async def _loop(self, prefix: str, testbed: str, turn: Callable[[str, str, int], Awaitable[None]]) -> None:
+        for name in await remove_leftovers(self.interface, prefix, testbed):
+            self.tell(f"{name} was left over and is deleted")
+        number = failed_in_a_row = 0
+        while self.settings.runs is None or number < self.settings.runs:
+            try:
+                await turn(f"{prefix}-{number}", testbed, number)
+                failed_in_a_row = 0
+            except RunFailed as error:
+                self.tell(str(error))
+                self.failed_runs += 1
+                await self.sleep(min(2.0**failed_in_a_row, PAUSE_MAX_S))
+                failed_in_a_row += 1
+            number += 1
+
+    async def _profile(self, name: str, testbed: str, number: int) -> None:  # noqa: ARG002
+        """Measure the pair of which the least is known, and write what was learnt to both."""
+        room = await free_room(self.interface, testbed, self.tell)
+        jobs = await usable_jobs(self.interface, self.tell)
+        before = read_matrix(noted(jobs))
+        pair = before.next_pair(self._failures)
+        try:
+            async with completed(self.interface, name, queue_of([pair], room), testbed, self.settings.run_max_s):
+                took_s = await self._note(name, pair)
+        except (RunFailed, NotFound, Conflict) as error:
+            self._failures.update([pair, pair[::-1]])  # one run would have measured both
+            raise RunFailed(f"{' and '.join(pair)}: {error}") from error
+        self.tell(f"{name}: {pair[0]} took {took_s[0]} s, {pair[1]} took {took_s[1]} s")
+        await self._show(before)
+
+    async def _note(self, name: str, pair: Pair) -> tuple[int, int]:
+        """Write the durations to both jobs, which are still claimed, or to none."""
+        first, second = [await self.interface.get(BATCH_JOB, job) for job in pair]
+        took_s = last_duration_s(first, name), last_duration_s(second, name)
+        for job, other, duration_s in ((first, second, took_s[0]), (second, first, took_s[1])):
+            rows = add_run(rows_of(job), other.name, duration_s)
+            await self.interface.write_external(job.name, {KEY: rows})
+        return took_s
+
+    async def _show(self, before: Matrix) -> None:
+        """The matrix, whenever every pair was measured once more."""
+        after = read_matrix(noted(await self.interface.objects(BATCH_JOB)))
+        if after.samples_min > before.samples_min:
+            self.tell("\n".join(["", *table(after), ""]))
+
+    async def _schedule(self, name: str, testbed: str, number: int) -> None:
+        """Run as many pairs as there are nodes; whose turn it is to choose a partner goes round."""
+        room = await free_room(self.interface, testbed, self.tell)
+        matrix = read_matrix(noted(await usable_jobs(self.interface, self.tell)))
+        pairs = choose_partners(matrix, turned(matrix.jobs, number * room.nodes), room.nodes)
+        self.tell(f"{name}: {', '.join(map(' with '.join, pairs))}")
+        async with completed(self.interface, name, queue_of(pairs, room), testbed, self.settings.run_max_s):
+            self.tell(f"{name} has completed")
+
+
+async def describe(interface: Interface, scheduler_testbed: str | None) -> list[str]:
+    """The matrix, and the partners that would be chosen first on this Testbed, or on as many nodes as there are pairs.
+    Changes nothing."""
+    notes = noted(await interface.objects(BATCH_JOB))
+    matrix = read_matrix(notes)
+    nodes = len(matrix.jobs) // SHARED_BY
+    if scheduler_testbed is not None:
+        nodes = room_of(await interface.get(TESTBED, scheduler_testbed)).nodes
+    partners = [f"{first} with {second}" for first, second in choose_partners(matrix, matrix.jobs, nodes)]
+    unread = [f"not understood: {text!r} of {job} beside {other}" for job, other, text in unreadable_cells(notes)]
+    return [*table(matrix), "", *(partners or ["no partners: that takes two BatchJobs and a node"]), *unread]
+
+
+def turned(jobs: Sequence[str], by: int) -> list[str]:
+    """The jobs in order, from another one on."""
+    start = by % len(jobs)
+    return [*jobs[start:], *jobs[:start]]
+
+
+def noted(jobs: Sequence[ObjectView]) -> dict[str, Rows]:
+    return {job.name: rows_of(job) for job in jobs}
+
+
+def rows_of(job: ObjectView) -> Rows:
+    rows: Rows = job.spec.get("externalScheduler", {}).get(KEY, [])
+    return rows

@@ -1,0 +1,178 @@
+"""One Scheduling from its creation to its end, as an external scheduler sees it: made, watched until all its jobs have
+completed, and deleted whatever happened. Called by `profiler`; needs nothing but the public client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from datetime import datetime
+from typing import Any, Protocol, cast
+
+from shunter.model.object_views import AppliedView, ObjectView, WatchLine
+from shunter.model.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED
+from shunter.schedulers.profiler.partners import SHARED_BY, Room
+from shunter.sdk.errors import Invalid, NotFound, Problem, Rejected
+
+COMPLETED, FAILED = "CompletedState", "FailedState"
+UNUSABLE = (FAILED, "FailedSubmissionState")  # of a BatchJob: somebody has to step in first
+DELETED = "DELETED"
+OWNER_LABEL = "batchjob.tuberlin.de/scheduler"  # the label by which a scheduler knows its own
+
+Tell = Callable[[str], None]
+
+
+class RunFailed(Exception):
+    """A Scheduling that did not complete, with the reason."""
+
+
+class Interface(Protocol):
+    """What a scheduler needs of `shunter.aio.Client`."""
+
+    async def objects(self, kind: str | None = None, namespace: str | None = None) -> list[ObjectView]: ...
+    async def get(self, kind: str, name: str, namespace: str | None = None) -> ObjectView: ...
+    async def apply(self, documents: Any, namespace: str | None = None) -> list[AppliedView]: ...
+    async def delete(
+        self, kind: str, name: str, namespace: str | None = None, *, version: int | None = None
+    ) -> ObjectView: ...
+    async def write_external(
+        self, name: str, data: Mapping[str, Iterable[Mapping[str, str]]], namespace: str | None = None
+    ) -> ObjectView: ...
+    def watch(
+        self,
+        kind: str | None = None,
+        name: str | None = None,
+        namespace: str | None = None,
+        *,
+        after: int | None = None,
+        present: bool = False,
+    ) -> AsyncIterator[WatchLine]: ...
+
+
+@asynccontextmanager
+async def completed(
+    interface: Interface, name: str, queue: Sequence[str], testbed: str, run_max_s: float
+) -> AsyncIterator[None]:
+    """Inside, all jobs of the queue have completed and are still claimed; afterwards the Scheduling is gone. Raises
+    RunFailed."""
+    is_ours = True
+    try:
+        try:
+            await interface.apply(_manifest(name, queue, testbed))
+        except Rejected as error:
+            is_ours = False  # whatever has that name
+            raise RunFailed(f"{name} was refused: {error}") from error
+        try:
+            async with asyncio.timeout(run_max_s):
+                found = await until(interface, SCHEDULING, name, _has_ended)
+        except TimeoutError as error:
+            raise RunFailed(f"{name} has not completed within {run_max_s:.0f} s") from error
+        if found.status["state"] != COMPLETED:
+            raise RunFailed(f"{name} failed: {'; '.join(found.status['problems']) or 'without a reason'}")
+        yield
+    finally:
+        if is_ours:
+            await remove(interface, name)
+
+
+async def until(interface: Interface, kind: str, name: str, holds: Callable[[ObjectView], bool]) -> ObjectView:
+    """The object, as soon as it is as wanted. Raises NotFound if it is not there, or goes."""
+    found = await interface.get(kind, name)
+    if holds(found):
+        return found
+    lines = interface.watch(kind, name, after=found.resource_version)
+    async with aclosing(cast("Any", lines)) as changes:
+        async for line in changes:
+            if line.type == DELETED:
+                break
+            if holds(line.object):
+                return cast("ObjectView", line.object)
+    raise NotFound(f"{kind} {name} was deleted")
+
+
+async def remove(interface: Interface, name: str) -> None:
+    """Delete a Scheduling and wait until it is gone: then its Testbed and jobs are released."""
+    with suppress(NotFound):
+        await interface.delete(SCHEDULING, name)
+        await until(interface, SCHEDULING, name, lambda _: False)
+
+
+async def remove_leftovers(interface: Interface, prefix: str, testbed: str) -> list[str]:
+    """Schedulings that an earlier life of this scheduler left behind on this Testbed, by its label; they are gone."""
+    names = [each.name for each in await interface.objects(SCHEDULING) if _is_leftover(each, prefix, testbed)]
+    for name in names:
+        await remove(interface, name)
+    return names
+
+
+def _is_leftover(each: ObjectView, prefix: str, testbed: str) -> bool:
+    owner: str | None = each.metadata.get("labels", {}).get(OWNER_LABEL)
+    return owner == prefix and str(each.spec["testbed"]["name"]) == testbed
+
+
+async def usable_jobs(interface: Interface, tell: Tell) -> list[ObjectView]:
+    """All BatchJobs that may run, by name; where there are less than two, waits for them."""
+    while True:
+        found = sorted(filter(_is_usable, await interface.objects(BATCH_JOB)), key=lambda job: job.name)
+        if len(found) >= SHARED_BY:
+            return found
+        tell(f"waits for {SHARED_BY} BatchJobs that can run; there are {len(found)}")
+        usable: set[str] = set()
+        async with aclosing(cast("Any", interface.watch(BATCH_JOB, present=True))) as changes:
+            async for line in changes:
+                is_there = line.type != DELETED and _is_usable(line.object)
+                (usable.add if is_there else usable.discard)(line.object.name)
+                if len(usable) >= SHARED_BY:
+                    break
+
+
+def _is_usable(job: ObjectView) -> bool:
+    return job.status.get("state") not in UNUSABLE and "deletionTimestamp" not in job.metadata
+
+
+async def free_room(interface: Interface, name: str, tell: Tell) -> Room:
+    """The Testbed's room, once all of it is free. Raises Invalid where a node has no two slots."""
+    testbed = await interface.get(TESTBED, name)
+    if not _is_free(testbed):
+        reasons = [*testbed.status.get("problems", []), *map(str, testbed.status.get("nodeProblems", {}).values())]
+        state = testbed.status.get("state", "new") if room_of(testbed).slots else "without slots"
+        tell(f"waits for Testbed {name}, which is {'; '.join([state, *reasons])}")
+        testbed = await until(interface, TESTBED, name, _is_free)
+    room = room_of(testbed)
+    if room.slots_per_node < SHARED_BY:
+        fix = f"at least {SHARED_BY}: jobs are measured side by side"
+        raise Invalid([Problem(f"Testbed {name}: spec.slotsPerNode", "is too small", room.slots_per_node, fix)])
+    return room
+
+
+def room_of(testbed: ObjectView) -> Room:
+    nodes = {slot["nodeName"] for slot in testbed.status.get("slots", []) if not slot.get("leaving")}
+    return Room(len(nodes), int(testbed.spec["slotsPerNode"]))
+
+
+def _is_free(testbed: ObjectView) -> bool:
+    return testbed.status.get("state") == "SUCCESS" and room_of(testbed).slots > 0
+
+
+def last_duration_s(job: ObjectView, scheduling: str) -> int:
+    """How long the job's last run took, in whole seconds. Raises RunFailed if that was none of this Scheduling."""
+    events = job.status.get("scheduledEvents", [])
+    last = events[-1] if events else {}
+    if not last.get("successful") or not last.get("stop") or last["scheduling"]["name"] != scheduling:
+        raise RunFailed(f"{job.name} has no run of {scheduling} among its scheduledEvents")
+    return int((datetime.fromisoformat(last["stop"]) - datetime.fromisoformat(last["start"])).total_seconds())
+
+
+def _has_ended(scheduling: ObjectView) -> bool:
+    return scheduling.status.get("state") in (COMPLETED, FAILED)
+
+
+def _manifest(name: str, queue: Sequence[str], testbed: str) -> dict[str, Any]:
+    """Version 0 is that of what is not there: somebody else's Scheduling is never replaced."""
+    labels = {OWNER_LABEL: name.rpartition("-")[0]}
+    return {
+        "apiVersion": API_VERSIONS[0],
+        "kind": SCHEDULING,
+        "metadata": {"name": name, "resourceVersion": "0", "labels": labels},
+        "spec": {"queueBased": [{"name": job} for job in queue], "testbed": {"name": testbed}},
+    }
