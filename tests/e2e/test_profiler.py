@@ -53,9 +53,9 @@ def means(cluster: Cluster) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 def past(cluster: Cluster, name: str) -> dict[str, list[str]]:
-    """BatchJob -> the nodes that it ran on by a Scheduling that is gone."""
+    """BatchJob -> the nodes that it ran on by the last Scheduling of that name, which is gone."""
     with cluster.client() as client:
-        [found] = client.past_schedulings(name)
+        found = next(iter(client.past_schedulings(name, limit=1)))
     assert found.state == "CompletedState"
     return {run.name: run.nodes for run in found.runs}
 
