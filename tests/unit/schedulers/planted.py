@@ -26,7 +26,7 @@ class PlantedCluster:
         self._now = BEGIN
         self._there: dict[tuple[str, str], ObjectView] = {}
         self._history: list[WatchLine] = []
-        self._due: list[Callable[[], None]] = []
+        self._due: list[Callable[[], object]] = []
         for name in jobs:
             self.add_job(name)
 
@@ -40,7 +40,7 @@ class PlantedCluster:
     def set_state(self, kind: str, name: str, state: str) -> None:
         self._put(self._there[kind, name], state=state)
 
-    def later(self, step: Callable[[], None]) -> None:
+    def later(self, step: Callable[[], object]) -> None:
         """To happen when somebody watches and nothing else is to be told."""
         self._due.append(step)
 
