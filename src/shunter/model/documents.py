@@ -84,6 +84,7 @@ class _Open:
 
 _NO_KEY = object()
 _MERGE = "<<"
+_MERGE_KEY = object()  # the word when it is plain; in quotes it is text like any other
 
 
 class _Builder:
@@ -141,7 +142,7 @@ class _Builder:
         elif parent.key is _NO_KEY:
             parent.key = self._checked_key(value, parent.container, event)
         else:
-            if parent.key == _MERGE:
+            if parent.key is _MERGE_KEY:
                 parent.defaults += _sources(value, event)
             else:
                 parent.container[parent.key] = value
@@ -158,7 +159,8 @@ class _Builder:
             _refuse(_place(event.start_mark), "a key must be text")
         if key in mapping:
             _refuse(_place(event.start_mark), "the same key is given twice", key, fix="remove one of them")
-        return key
+        is_plain = type(event).__name__ == "ScalarEvent" and event.implicit[0]
+        return _MERGE_KEY if key == _MERGE and is_plain else key
 
 
 def _sources(value: Any, event: Any) -> list[dict[Any, Any]]:

@@ -70,6 +70,10 @@ def test_anchors_and_merge_keys_share_what_is_alike() -> None:
     }
 
 
+def test_a_merge_key_in_quotes_is_a_key_like_any_other() -> None:
+    assert parse_documents("'<<': {x: 1}\n\"a\": 2") == [{"<<": {"x": 1}, "a": 2}]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
