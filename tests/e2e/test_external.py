@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -85,6 +86,22 @@ def test_an_open_door_leads_to_the_interface_and_nowhere_else(bench: Cluster) ->
     assert ask("GET", "/api/v1/jobs")[0] == 404
     assert Rest(bench).ask("GET", "/external/jobs", token=False).status == 401
     assert Rest(bench).ask("GET", "/external/jobs").status == 200
+
+
+def test_two_schedulers_write_the_same_job_at_once_and_both_survive(bench: Cluster) -> None:
+    """S1-29: each has keys of its own, and the last of its writes stays."""
+    ask = door(bench)
+
+    def write(who: str) -> list[int]:
+        bodies = [{"name": "crawler", "externalScheduler": {who: [{"round": str(number)}]}} for number in range(20)]
+        return [ask("PUT", "/external/jobs/", body)[0] for body in bodies]
+
+    with ThreadPoolExecutor(2) as pool:
+        assert [set(codes) for codes in pool.map(write, ("profiler", "packer"))] == [{200}, {200}]
+    assert ask("GET", "/external/jobs/crawler")[1]["externalScheduler"] == {
+        "profiler": [{"round": "19"}],
+        "packer": [{"round": "19"}],
+    }
 
 
 def test_an_open_door_is_refused_to_other_machines(home: Cluster) -> None:

@@ -169,7 +169,7 @@ def test_stompjs_hears_of_each_change_once_and_survives_a_restart(home: Cluster,
     """S1-21: through an open door, as a browser connects."""
     installed = install_stompjs(tmp_path)
     start(home, door, "--external-open")
-    with stompjs(installed, door) as heard:
+    with stompjs(installed, f"ws://{door}/scheduler") as heard:
         heard.until(connected="1.2")
         expect_each_change_once(home, heard, "first")
         home.down()
@@ -179,6 +179,15 @@ def test_stompjs_hears_of_each_change_once_and_survives_a_restart(home: Cluster,
         expect_each_change_once(home, heard, "second")
 
 
+def test_sockjs_hears_of_each_change_once(home: Cluster, door: str, tmp_path: Path) -> None:
+    """S1-21: the reference implementation's clients connect by SockJS."""
+    installed = install_stompjs(tmp_path)
+    start(home, door, "--external-open")
+    with stompjs(installed, f"http://{door}/scheduler") as heard:
+        heard.until(connected="1.2")
+        expect_each_change_once(home, heard, "first")
+
+
 def install_stompjs(folder: Path) -> Path:
     """By the lock file beside the listener. Needs the npm registry, or npm's cache, and says so."""
     for file in LISTENER.iterdir():
@@ -186,13 +195,15 @@ def install_stompjs(folder: Path) -> Path:
     npm = NODE_HOME / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     command = [str(NODE_HOME / "bin" / "node"), str(npm), "ci", "--prefer-offline", "--no-audit", "--no-fund"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=NPM_MAX_S)
-    assert done.returncode == 0, f"@stomp/stompjs cannot be installed; is the npm registry reachable?\n{done.stderr}"
+    assert done.returncode == 0, (
+        f"@stomp/stompjs and sockjs-client cannot be installed; is the npm registry reachable?\n{done.stderr}"
+    )
     return folder
 
 
 @contextmanager
-def stompjs(folder: Path, door: str) -> Iterator[Heard]:
-    command = [str(NODE_HOME / "bin" / "node"), "listen.mjs", f"ws://{door}/scheduler", *TOPICS]
+def stompjs(folder: Path, url: str) -> Iterator[Heard]:
+    command = [str(NODE_HOME / "bin" / "node"), "listen.mjs", url, *TOPICS]
     heard = Heard()
     with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None and process.stdout is not None

@@ -1,10 +1,12 @@
 // Subscribes to topics with the stock client and prints what it hears, a line of JSON each: node listen.mjs URL TOPIC...
+// A URL of http:// is that of SockJS.
 import {Client} from '@stomp/stompjs'
+import SockJS from 'sockjs-client'
 
 const [url, ...topics] = process.argv.slice(2)
 const tell = said => console.log(JSON.stringify(said))
 const client = new Client({
-  brokerURL: url,
+  ...(url.startsWith('http') ? {webSocketFactory: () => new SockJS(url)} : {brokerURL: url}),
   reconnectDelay: 100,
   heartbeatIncoming: 1000,
   heartbeatOutgoing: 1000,

@@ -24,7 +24,7 @@ from shunter.log import Log
 ENDPOINT = "/scheduler"
 SUBPROTOCOLS = ("v12.stomp", "v11.stomp", "v10.stomp")
 HEARD_TOLERANCE = 2.0  # heart-beats may be late so many times
-GOING_AWAY, PROTOCOL_ERROR, TRY_LATER = 1001, 1002, 1013
+NORMAL, PROTOCOL_ERROR, TRY_LATER = 1000, 1002, 1013
 log = Log(__name__)
 
 
@@ -93,7 +93,7 @@ class _Connection:
         self._loop = asyncio.get_running_loop()
         self._heard_at = self._written_at = self._loop.time()
         self._connected = asyncio.Event()
-        self._close_code = 1000
+        self._close_code = NORMAL
         self._cut_off: asyncio.TimerHandle | None = None
         self._abort: Callable[[], None] | None = None
 
@@ -156,7 +156,7 @@ class _Connection:
                     del self._subscriptions[subscription.id]
                     self._hub.unsubscribe(self._number, subscription)
                 case Close(is_error):
-                    self._close_code = PROTOCOL_ERROR if is_error else 1000
+                    self._close_code = PROTOCOL_ERROR if is_error else NORMAL
                     self._outbox.finish()
 
     # ---- writing ----
