@@ -27,6 +27,7 @@ RULES: dict[str, tuple[str, str]] = {
     "ports":            ("model",                                                     "msgspec"),
     "frameworks":       ("",                                                          ""),
     "proto":            ("",                                                          "google grpc"),
+    "wire":             ("model proto",                                               "google msgspec"),
     "engine":           ("log model planning ports testbeds",                                 "msgspec numpy"),
     "adapters":         ("",                                                          ""),
     "adapters.memory":  ("log model ports",                                           "msgspec"),

@@ -47,10 +47,10 @@ class NodeRows(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CapacityRows(msgspec.Struct, frozen=True, array_like=True):
-    """Capacities change seldom; a list for each resource."""
+    """Capacities change seldom; `amounts` has a list for each resource."""
 
     rows: list[int]
-    amounts: list[list[int]]
+    amounts: dict[str, list[int]]
 
 
 class RuleRow(msgspec.Struct, frozen=True, array_like=True):

@@ -161,7 +161,8 @@ class _NodesTold:
     def _tell_capacity(self, nodes: Nodes, rows: IntArray, fields: Fields) -> None:
         differing = rows[(nodes.capacity[rows] != self._capacity[rows]).any(axis=1)]
         if len(differing):
-            fields["capacity"] = CapacityRows(differing.tolist(), nodes.capacity[differing].T.tolist())
+            amounts = zip(nodes.resources, nodes.capacity[differing].T.tolist(), strict=True)
+            fields["capacity"] = CapacityRows(differing.tolist(), dict(amounts))
             self._capacity[differing] = nodes.capacity[differing]
 
     def _because(self, nodes: Nodes) -> dict[int, str]:

@@ -85,7 +85,7 @@ def view_hash(view: ClusterView) -> str:
     for name in COLUMNS[:-1]:  # when rows changed is counted by everybody for himself
         digest.update(np.ascontiguousarray(getattr(nodes, name)[:count]).tobytes())
     told = (
-        nodes.resources, nodes.names[:count], [(k.datacenter, dict(k.labels), dict(k.attributes)) for k in nodes.kinds],
+        nodes.resources, nodes.names[:count], [_kind_key(kind) for kind in nodes.kinds],
         sorted(nodes.ineligible_because.items()),
         [_queued_key(queued) for queued in view.queued],
         sorted((who, amounts.tolist()) for who, amounts in view.usage.items()),
@@ -95,6 +95,10 @@ def view_hash(view: ClusterView) -> str:
     )  # fmt: skip
     digest.update(repr(told).encode())
     return digest.hexdigest()
+
+
+def _kind_key(kind: NodeKind) -> tuple[Any, ...]:
+    return kind.datacenter, sorted(kind.labels.items()), sorted(kind.attributes.items())
 
 
 def _queued_key(queued: Any) -> tuple[Any, ...]:

@@ -154,7 +154,8 @@ def _read_nodes(nodes: Nodes, delta: ViewDelta) -> None:
     if delta.nodes is not None:
         _put_rows(nodes, delta.nodes)
     if delta.capacity is not None:
-        nodes.capacity[delta.capacity.rows] = np.array(delta.capacity.amounts, np.int64).T
+        for resource, amounts in delta.capacity.amounts.items():
+            nodes.capacity[delta.capacity.rows, nodes.resources.index(resource)] = amounts
 
 
 def _put_rows(nodes: Nodes, told: NodeRows) -> None:
