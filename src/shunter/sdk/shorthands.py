@@ -42,7 +42,7 @@ def _array(text: str, parallel_max: int | None) -> dict[str, Any]:
     try:
         limit = parse_array(text).parallel_max
     except ValueError as error:
-        raise Invalid([Problem("array", str(error))]) from None
+        raise Invalid([Problem("array", str(error), fix="write it as 1-100, 1-100:2 or 1-3,7%4")]) from None
     if limit and parallel_max not in (None, limit):
         fix = f"leave out %{limit}, or parallel_max"
         raise Invalid([Problem("array", f"says {limit} at once, and parallel_max {parallel_max}", text, fix)])
