@@ -33,7 +33,7 @@ RULES: dict[str, tuple[str, str]] = {
     "adapters.memory":  ("log model ports",                                           "msgspec"),
     "adapters.sqlite":  ("log model ports",                                           "msgspec"),
     "adapters.files":   ("log model ports",                                           ""),
-    "adapters.grpc":    ("log model ports proto",                                     "google grpc msgspec"),
+    "adapters.grpc":    ("log model ports proto wire",                                     "google grpc msgspec"),
     "watcher":          ("log model ports engine",                                    "msgspec"),
     "gateway":          ("log model ports engine planning testbeds",                  "msgspec numpy"),
     "api":              ("log model ports testbeds",                                  "msgspec uvicorn?"),
@@ -43,6 +43,8 @@ RULES: dict[str, tuple[str, str]] = {
     "simulation":       ("log model ports planning engine testbeds watcher adapters.memory",   "msgspec numpy"),
     "sdk":              ("model",                                                     "msgspec yaml?"),
     "schedulers":       ("model sdk",                                                 ""),  # nothing that others lack
+    "sdk.schedulers":   ("log model sdk planning? proto wire",                        "grpc"),
+    "scheduler":        ("model? planning? sdk.schedulers?",                          ""),
     "cli":              ("frameworks log model sdk app? planning? schedulers?",       "click msgspec rich typer yaml"),
     "app":              ("*",                                                         "msgspec uvicorn uvloop"),
     "":                 ("aio? sdk?",                                                 ""),  # shunter/__init__.py

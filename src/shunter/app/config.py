@@ -128,6 +128,7 @@ TABLES = {
         {
             "listen": Key(_address(), "external_listen"),
             "open": Key(flag(), "external_open"),
+            "grpc": Key(_address(), "external_grpc"),
             "delete_absent_304": Key(flag(), "external_absent_304"),
         },
     ),

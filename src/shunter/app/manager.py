@@ -7,6 +7,7 @@ import os
 import platform
 import random
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from shunter import __version__
 from shunter.adapters.files.flight import FlightFiles
@@ -32,6 +33,9 @@ from shunter.planning.planner import POLICY_DEFAULT
 from shunter.ports.clock import Clock
 from shunter.ports.store import Store
 
+if TYPE_CHECKING:
+    from shunter.adapters.grpc.external import SchedulerServer
+
 PURGE_EVERY_S = 60.0
 log = Log(__name__)
 
@@ -46,6 +50,10 @@ class Manager:
         self._external_address = _checked_external_address(self._options)
         self._asked: asyncio.Future[bool] = asyncio.get_running_loop().create_future()  # -> leave tasks running
         self._duties: list[asyncio.Task[None]] = []
+        grpc = self._options.external_grpc
+        self._grpc_address = _safe_address(grpc, "--external-grpc", self._options) if grpc is not None else None
+        self._schedulers: SchedulerServer | None = None
+        self._schedulers_address = ""
         self._server: HttpServer | None = None
         self._external: HttpServer | None = None
         self._flight = FlightFiles(home.flight) if self._options.store != "memory" else None
@@ -99,6 +107,7 @@ class Manager:
         if self._external_address is not None:
             door = OPEN_EXTERNAL_DOOR if options.external_open else EXTERNAL_DOOR
             self._external = await serve(build_app(gateway, api, door, beside=app), *self._external_address)
+        await self._open_to_schedulers(gateway)
         await self._place.start(self._engine)
         self._keep_heartbeat()
         if options.has_worker or options.simulate_nodes:
@@ -110,9 +119,21 @@ class Manager:
                 "name": self.name,
                 "workers": self._place.address,
                 "external": self.external_url or None,
+                "schedulers": self._schedulers_address or None,
             }
         )
         log.info("manager.ready", url=self.url, version=__version__)
+
+    async def _open_to_schedulers(self, gateway: LocalGateway) -> None:
+        """The gRPC door, if it is asked for: gRPC is loaded for nobody else."""
+        if self._grpc_address is None:
+            return
+        from shunter.adapters.grpc.external import SchedulerServer
+
+        host, port = self._grpc_address
+        self._schedulers = SchedulerServer(gateway.schedulers, gateway.authenticate, host, port)
+        port = await self._schedulers.start()
+        self._schedulers_address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def _keep_heartbeat(self) -> None:
         """As it was set while the cluster ran the last time. Simulated nodes have their own."""
@@ -155,6 +176,8 @@ class Manager:
             duty.cancel()
         self._outside.stop()
         await self._engine.stop()
+        if self._schedulers is not None:
+            await self._schedulers.stop()
         await asyncio.gather(*(server.stop() for server in (self._server, self._external) if server is not None))
         await asyncio.gather(*self._duties, return_exceptions=True)
         await self._store.close()
@@ -185,12 +208,7 @@ class Manager:
 
 
 def _checked_address(options: UpOptions) -> tuple[str, int]:
-    listen = options.listen or LISTEN_DEFAULT
-    host, port = parse_address(listen, "--listen")
-    if not is_loopback(host) and not options.insecure:
-        fix = "listen on 127.0.0.1 behind a TLS proxy, or allow it: --insecure, or insecure = true in config.toml"
-        raise Invalid([Problem("--listen", "would let other machines in without TLS", listen, fix)])
-    return host, port
+    return _safe_address(options.listen or LISTEN_DEFAULT, "--listen", options)
 
 
 def _checked_external_address(options: UpOptions) -> tuple[str, int] | None:
@@ -200,13 +218,19 @@ def _checked_external_address(options: UpOptions) -> tuple[str, int] | None:
             fix = "say where: --external-listen 127.0.0.1:8082, or listen = ... in [external] of config.toml"
             raise Invalid([Problem("--external-open", "opens nothing without an address", None, fix)])
         return None
-    host, port = parse_address(listen, "--external-listen")
+    host, _ = parse_address(listen, "--external-listen")
     if options.external_open and not is_loopback(host):
         fix = "listen on 127.0.0.1, or leave out --external-open: then clients send the token"
         raise Invalid([Problem("--external-listen", "would let other machines in without a token", listen, fix)])
+    return _safe_address(listen, "--external-listen", options)
+
+
+def _safe_address(listen: str, option: str, options: UpOptions) -> tuple[str, int]:
+    """Raises Invalid for one that others than this machine reach, unless that is allowed."""
+    host, port = parse_address(listen, option)
     if not is_loopback(host) and not options.insecure:
         fix = "listen on 127.0.0.1 behind a TLS proxy, or allow it: --insecure, or insecure = true in config.toml"
-        raise Invalid([Problem("--external-listen", "would let other machines in without TLS", listen, fix)])
+        raise Invalid([Problem(option, "would let other machines in without TLS", listen, fix)])
     return host, port
 
 

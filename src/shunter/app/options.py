@@ -51,6 +51,7 @@ class UpOptions(msgspec.Struct, kw_only=True):
     insecure: bool = False  # let others than this machine reach a port without TLS
     external_listen: str | None = None  # HOST:PORT of a door that leads to /external and /scheduler only
     external_open: bool = False  # that door asks for no token
+    external_grpc: str | None = None  # HOST:PORT of the gRPC door for external schedulers; None: there is none
     external_absent_304: bool = False  # deleting a Scheduling that is not there is 304, not 404
     has_worker: bool = True
     simulate_nodes: int = 0

@@ -29,6 +29,9 @@ ExternalListen = Annotated[
     str | None,
     typer.Option(metavar="HOST:PORT", help="Where external schedulers find /external and /scheduler, and only them."),
 ]
+ExternalGrpc = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT", help="Where external schedulers connect over gRPC. Default: nowhere.")
+]
 ExternalOpen = Annotated[bool, typer.Option("--external-open", help="They need no token there; on loopback only.")]
 Policy = Annotated[
     str | None,
@@ -65,6 +68,7 @@ def up(
     insecure: Insecure = False,
     external_listen: ExternalListen = None,
     external_open: ExternalOpen = False,
+    external_grpc: ExternalGrpc = None,
     simulate_nodes: Annotated[
         int, typer.Option(min=0, metavar="N", help="Simulate so many nodes; no task really runs.")
     ] = 0,
@@ -89,7 +93,7 @@ def up(
         "simulate_nodes": simulate_nodes,
         "speed": speed,
         **_manager_options(listen, workers_listen, insecure, policy, store, name),
-        **_external_options(external_listen, external_open),
+        **_external_options(external_listen, external_open, external_grpc),
     }
     raise typer.Exit(_start(options, detach))
 
@@ -117,6 +121,7 @@ def manager(
     insecure: Insecure = False,
     external_listen: ExternalListen = None,
     external_open: ExternalOpen = False,
+    external_grpc: ExternalGrpc = None,
     policy: Policy = None,
     store: Store = "sqlite",
     name: ClusterName = None,
@@ -128,7 +133,7 @@ def manager(
     shunter manager --listen 127.0.0.1:7070 --workers-listen 127.0.0.1:7071
     """
     options = _manager_options(listen, workers_listen, insecure, policy, store, name)
-    options |= _external_options(external_listen, external_open)
+    options |= _external_options(external_listen, external_open, external_grpc)
     raise typer.Exit(_start({**options, "has_worker": False}, detach))
 
 
@@ -179,8 +184,12 @@ def _manager_options(
     }
 
 
-def _external_options(listen: str | None, is_open: bool) -> dict[str, Any]:
-    return {"external_listen": check_address(listen, "--external-listen"), "external_open": is_open}
+def _external_options(listen: str | None, is_open: bool, grpc: str | None) -> dict[str, Any]:
+    return {
+        "external_listen": check_address(listen, "--external-listen"),
+        "external_open": is_open,
+        "external_grpc": check_address(grpc, "--external-grpc"),
+    }
 
 
 def _machine(

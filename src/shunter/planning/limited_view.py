@@ -14,14 +14,14 @@ import numpy as np
 
 from shunter.model.resources import STANDARD
 from shunter.model.situations import NAMES, OBJECTS, RULES, RUNNING, TASKS, WANTS_DEFAULT
-from shunter.planning.view import ClusterView, NodeKind, Nodes, Policy
+from shunter.planning.view import ClusterView, Decides, NodeKind, Nodes
 from shunter.planning.waiting import Waiting
 
 ROWS_MIN = 64
 COLUMNS = ("capacity", "reserved", "busy", "tasks", "eligible", "owner", "kind", "changed")
 
 
-def wants_of(policy: Policy) -> tuple[str, ...]:
+def wants_of(policy: Decides) -> tuple[str, ...]:
     return tuple(getattr(policy, "wants", WANTS_DEFAULT))
 
 

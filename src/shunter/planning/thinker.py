@@ -6,12 +6,12 @@ from __future__ import annotations
 from shunter.model.situations import DecisionRow, Situation
 from shunter.planning.decision_rows import decision_row
 from shunter.planning.limited_view import wants_of
-from shunter.planning.view import ClusterView, Policy
+from shunter.planning.view import ClusterView, Decides
 from shunter.planning.view_reader import ViewReader
 
 
 class Thinker:
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Decides) -> None:
         self.policy = policy
         self._reader = ViewReader(wants_of(policy))
 

@@ -232,12 +232,16 @@ class Decision:
     again_in_ms: int | None = None  # after so long the policy wants to decide again, even if nothing changes
 
 
-class Policy(Protocol):
-    """The brain. `fast` policies run inside a round; all others get a view and answer through the inbox."""
-
-    name: str
-    fast: bool
+class Decides(Protocol):
+    """All that a brain must have. It may say by an attribute `wants` what it wants to see (`model.situations`)."""
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
         """Place at most `budget` tasks. Must not place more than fits: every item is checked before it applies."""
         ...
+
+
+class Policy(Decides, Protocol):
+    """The brain in a manager. `fast` ones run inside a round; all others get a view and answer through the inbox."""
+
+    name: str
+    fast: bool

@@ -1,0 +1,143 @@
+"""The manager's gRPC door for external schedulers: `shunter.v1.ExternalScheduler`. Started by the app when it is asked
+for; transport without decisions.
+
+A stream shows the situation as fast as it is read, never faster: what changes meanwhile goes into the next message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NoReturn
+
+import grpc
+import grpc.aio
+
+from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, OPTIONS
+from shunter.adapters.grpc.server import ServerTls
+from shunter.log import Log
+from shunter.model.errors import Busy, Conflict, Invalid, NotFound, ShunterError, TooLarge, Unauthorized, Unavailable
+from shunter.model.situations import WANTS_DEFAULT
+from shunter.ports.callers import Caller
+from shunter.ports.schedulers import SchedulerDesk
+from shunter.proto.v1 import external_scheduler_pb2 as pb
+from shunter.proto.v1 import external_scheduler_pb2_grpc as pb_grpc
+from shunter.wire.situations import answer_message, read_decision, situation_message
+
+CALLS_MAX = 500  # at once
+MODE_DEFAULT = "lead"
+RETRY_AFTER = "retry-after-ms"  # in the trailing metadata where the caller is asked to be patient
+_SECRET = "bearer "
+
+STATUS: tuple[tuple[type[ShunterError], grpc.StatusCode], ...] = (
+    (Unauthorized, grpc.StatusCode.UNAUTHENTICATED),
+    (Invalid, grpc.StatusCode.INVALID_ARGUMENT),
+    (TooLarge, grpc.StatusCode.INVALID_ARGUMENT),
+    (NotFound, grpc.StatusCode.NOT_FOUND),
+    (Conflict, grpc.StatusCode.FAILED_PRECONDITION),
+    (Busy, grpc.StatusCode.RESOURCE_EXHAUSTED),
+    (Unavailable, grpc.StatusCode.UNAVAILABLE),
+)
+log = Log(__name__)
+
+
+class SchedulerServer:
+    """`port` 0 picks a free one; `start` returns the port in use."""
+
+    def __init__(
+        self,
+        desk: SchedulerDesk,
+        authenticate: Callable[[str], Caller | None],
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        tls: ServerTls | None = None,
+    ) -> None:
+        self._servicer = _Servicer(desk, authenticate)
+        self._host, self._port, self._tls = host, port, tls
+        self._server: grpc.aio.Server | None = None
+
+    async def start(self) -> int:
+        server = grpc.aio.server(options=[*OPTIONS, ("grpc.so_reuseport", 0)], maximum_concurrent_rpcs=CALLS_MAX)
+        pb_grpc.add_ExternalSchedulerServicer_to_server(self._servicer, server)  # type: ignore[no-untyped-call]
+        address = f"[{self._host}]:{self._port}" if ":" in self._host else f"{self._host}:{self._port}"
+        try:
+            port = self._listen(server, address)
+        except RuntimeError as error:
+            raise Unavailable(f"cannot listen for schedulers on {address}: {error}") from error
+        await server.start()
+        self._server = server
+        log.info("schedulers.listening", address=self._host, port=port)
+        return port
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            await self._server.stop(FLUSH_TIMEOUT_S)
+            self._server = None
+
+    def _listen(self, server: grpc.aio.Server, address: str) -> int:
+        if self._tls is None:
+            return server.add_insecure_port(address)
+        pair = (self._tls.key, self._tls.certificate)
+        return server.add_secure_port(address, grpc.ssl_server_credentials([pair]))
+
+
+class _Servicer(pb_grpc.ExternalSchedulerServicer):
+    """Names of methods are those of the service."""
+
+    def __init__(self, desk: SchedulerDesk, authenticate: Callable[[str], Caller | None]) -> None:
+        self._desk, self._authenticate = desk, authenticate
+
+    async def Watch(  # noqa: N802
+        self, request: pb.WatchRequest, context: grpc.aio.ServicerContext[pb.WatchRequest, pb.Situation]
+    ) -> AsyncIterator[pb.Situation]:
+        try:
+            caller = self._caller(context)
+            wants = tuple(request.wants) or WANTS_DEFAULT
+            session = await self._desk.open(caller, request.name, wants, request.mode or MODE_DEFAULT)
+        except ShunterError as error:
+            await _refuse(context, error)
+        lease: pb.Lease | None = pb.Lease(token=session.token, lease_s=session.lease_s)
+        await context.send_initial_metadata(())
+        reason = "its stream ended"
+        try:
+            while (situation := await session.next()) is not None:
+                yield situation_message(situation, lease)
+                lease = None
+            reason = session.over_because
+        finally:
+            session.close(reason)
+        await context.abort(grpc.StatusCode.ABORTED, reason)
+
+    async def Decide(  # noqa: N802
+        self, request: pb.Decision, context: grpc.aio.ServicerContext[pb.Decision, pb.DecisionAnswer]
+    ) -> pb.DecisionAnswer:
+        try:
+            caller = self._caller(context)
+            return answer_message(await self._desk.decide(caller, request.token, read_decision(request)))
+        except ShunterError as error:
+            await _refuse(context, error)
+
+    async def Renew(  # noqa: N802
+        self, request: pb.RenewRequest, context: grpc.aio.ServicerContext[pb.RenewRequest, pb.Lease]
+    ) -> pb.Lease:
+        try:
+            lease_s = await self._desk.renew(self._caller(context), request.token)
+        except ShunterError as error:
+            await _refuse(context, error)
+        return pb.Lease(token=request.token, lease_s=lease_s)
+
+    def _caller(self, context: grpc.aio.ServicerContext[Any, Any]) -> Caller:
+        for key, value in context.invocation_metadata() or ():
+            text = value if isinstance(value, str) else value.decode("latin-1")
+            if key == "authorization" and text.lower().startswith(_SECRET):
+                caller = self._authenticate(text[len(_SECRET) :].strip())
+                if caller is not None:
+                    return caller
+        raise Unauthorized("the token is missing or wrong; send the metadata authorization: Bearer TOKEN")
+
+
+async def _refuse(context: grpc.aio.ServicerContext[Any, Any], error: ShunterError) -> NoReturn:
+    status = next((code for kind, code in STATUS if isinstance(error, kind)), grpc.StatusCode.UNKNOWN)
+    patience = ((RETRY_AFTER, str(int(error.retry_after_s * 1000))),) if isinstance(error, Unavailable) else ()
+    await context.abort(status, error.detail, patience)
+    raise AssertionError("abort raises")

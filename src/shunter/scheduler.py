@@ -1,0 +1,43 @@
+"""For whoever writes a scheduler: `from shunter.scheduler import Decision, ExternalScheduler, Room`.
+
+Names are loaded at first use, so that importing this costs nothing but what is used of it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shunter.model.object_meta import ObjectName as ObjectName
+    from shunter.model.schedulings import SchedulingSpec as SchedulingSpec
+    from shunter.model.schedulings import SlotJob as SlotJob
+    from shunter.planning.room import Room as Room
+    from shunter.planning.view import ClusterView as ClusterView
+    from shunter.planning.view import Decision as Decision
+    from shunter.planning.view import Placement as Placement
+    from shunter.planning.view import Policy as Policy
+    from shunter.planning.view import Preemption as Preemption
+    from shunter.planning.view import Queued as Queued
+    from shunter.planning.view import SchedulingDraft as SchedulingDraft
+    from shunter.planning.view import TaskClass as TaskClass
+    from shunter.sdk.schedulers.driver import ExternalScheduler as ExternalScheduler
+
+_FROM = {
+    "ObjectName": "shunter.model.object_meta",
+    "SchedulingSpec": "shunter.model.schedulings",
+    "SlotJob": "shunter.model.schedulings",
+    "ExternalScheduler": "shunter.sdk.schedulers.driver",
+    "Room": "shunter.planning.room",
+    **dict.fromkeys(
+        ("ClusterView", "Decision", "Placement", "Policy", "Preemption", "Queued", "SchedulingDraft", "TaskClass"),
+        "shunter.planning.view",
+    ),
+}
+__all__ = sorted(_FROM)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FROM:
+        return getattr(import_module(_FROM[name]), name)
+    raise AttributeError(f"shunter.scheduler has no {name}; it has {', '.join(sorted(_FROM))}")

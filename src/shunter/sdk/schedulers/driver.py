@@ -1,0 +1,187 @@
+"""`ExternalScheduler`: keeps the view of a policy from deltas, asks it, and sends what it decides. One object of a
+policy runs so beside a manager, in shadow, in the manager's own process and in a simulation.
+
+One thread reads what the manager shows; the caller's thread decides, one situation after another. While the policy
+thinks, nothing renews the lease: one that thinks for too long is silent, and the cluster goes on without it.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from shunter.log import Log
+from shunter.model.errors import Busy, Conflict, ShunterError
+from shunter.model.situations import WANTS_DEFAULT, DecisionAnswer, DecisionRow, Situation
+from shunter.sdk.errors import NotReachable
+from shunter.sdk.schedulers.links import Lease, Link
+
+if TYPE_CHECKING:
+    from shunter.planning.thinker import Thinker
+    from shunter.planning.view import Decides
+
+LEAD, SHADOW = "lead", "shadow"
+RETRY_MIN_S, RETRY_MAX_S = 0.1, 5.0
+RENEW_SHARE = 3  # a lease is renewed so many times before it would end
+DECISIONS_KEPT = 1_000
+log = Log(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One decision, and what the manager answered."""
+
+    situation: Situation
+    decision: DecisionRow
+    answer: DecisionAnswer
+
+
+@dataclass(slots=True)
+class _Session:
+    """What the reading thread hands over: situations, then why there are no more."""
+
+    items: queue.Queue[tuple[Situation, Lease | None] | ShunterError | None] = field(default_factory=queue.Queue)
+    lease: Lease | None = None
+
+
+class ExternalScheduler:
+    """`run` until `stop`, which may be called from anywhere.
+
+    `address` is HOST:PORT of the manager's door (`shunter up --external-grpc`); without one, that of the cluster that
+    runs on this machine. The policy leads where the cluster's policy is `remote:NAME`; in `mode="shadow"` its decisions
+    are compared with those of the active policy and change nothing.
+    """
+
+    def __init__(
+        self,
+        policy: Decides,
+        address: str | None = None,
+        *,
+        name: str | None = None,
+        token: str | None = None,
+        mode: str = LEAD,
+        connect: Callable[[], Link] | None = None,
+        on_decision: Callable[[Decided], None] | None = None,
+    ) -> None:
+        self.policy, self.mode = policy, mode
+        self.name: str = name or str(getattr(policy, "name", type(policy).__name__.lower()))
+        self.decisions: deque[Decided] = deque(maxlen=DECISIONS_KEPT)
+        self.agreed = self.differed = 0  # in shadow
+        self._connect = connect or (lambda: _connect(address, token))
+        self._on_decision = on_decision
+        self._is_stopping = threading.Event()
+        self._link: Link | None = None
+
+    def run(self) -> None:
+        """Decide until `stop`. Comes back by itself when the manager was away; raises what will not pass: a wrong
+        token, a name that is none, an error of the policy."""
+        delay_s = RETRY_MIN_S
+        while not self._is_stopping.is_set():
+            try:
+                self._link = self._connect()
+                self._serve(self._link)
+                delay_s = RETRY_MIN_S
+            except (NotReachable, Conflict, Busy) as error:
+                if not self._is_stopping.is_set():
+                    log.warning("scheduler.waits", scheduler=self.name, reason=error.detail, retry_s=delay_s)
+                self._is_stopping.wait(delay_s)
+                delay_s = min(delay_s * 2, RETRY_MAX_S) if isinstance(error, NotReachable) else RETRY_MIN_S
+            finally:
+                if self._link is not None:
+                    self._link.close()
+                    self._link = None
+
+    def stop(self) -> None:
+        self._is_stopping.set()
+        link = self._link
+        if link is not None:
+            link.stop_watching()
+
+    def _serve(self, link: Link) -> None:
+        """One session, from its first situation to its end."""
+        from shunter.planning.thinker import Thinker
+
+        session, thinker = _Session(), Thinker(self.policy)
+        wants = tuple(getattr(self.policy, "wants", WANTS_DEFAULT))
+        reader = threading.Thread(target=self._read, args=(link, session, wants), daemon=True)
+        reader.start()
+        try:
+            while not self._is_stopping.is_set():
+                situations = self._next(link, session)
+                if situations:
+                    self._decide(link, session, thinker, situations)
+        finally:
+            link.stop_watching()
+            reader.join(RETRY_MAX_S)
+
+    def _read(self, link: Link, session: _Session, wants: tuple[str, ...]) -> None:
+        try:
+            for item in link.watch(self.name, self.mode, wants):
+                session.items.put(item)
+            session.items.put(Conflict("the session ended"))
+        except ShunterError as error:
+            session.items.put(error)
+
+    def _next(self, link: Link, session: _Session) -> list[Situation]:
+        """All situations that have come; none if it was only time to renew the lease."""
+        lease = session.lease
+        found: list[Situation] = []
+        try:
+            item = session.items.get(timeout=None if lease is None else lease.lease_s / RENEW_SHARE)
+        except queue.Empty:
+            assert lease is not None
+            link.renew(lease.token)
+            return found
+        while True:
+            if isinstance(item, ShunterError):
+                raise item
+            assert item is not None
+            situation, given = item
+            session.lease = given or session.lease
+            found.append(situation)
+            try:
+                item = session.items.get_nowait()
+            except queue.Empty:
+                return found
+
+    def _decide(self, link: Link, session: _Session, thinker: Thinker, situations: list[Situation]) -> None:
+        """On the newest one, having looked at all; a shadow decides on each, as the active policy did."""
+        assert session.lease is not None, "the first situation brings it"
+        for number, situation in enumerate(situations, start=1):
+            if number < len(situations) and self.mode == LEAD:
+                thinker.look(situation)
+                continue
+            row = thinker.decide(situation)
+            answer = _patiently(partial(link.decide, session.lease.token, row), self._is_stopping)
+            self._note(Decided(situation, row, answer))
+
+    def _note(self, decided: Decided) -> None:
+        self.decisions.append(decided)
+        if decided.answer.agrees is not None:
+            self.agreed += decided.answer.agrees
+            self.differed += not decided.answer.agrees
+        if self._on_decision is not None:
+            self._on_decision(decided)
+
+
+def _patiently(ask: Callable[[], DecisionAnswer], is_stopping: threading.Event) -> DecisionAnswer:
+    """Where the manager asks for patience, wait and ask again."""
+    while True:
+        try:
+            return ask()
+        except Busy as busy:
+            if is_stopping.is_set():
+                raise
+            time.sleep(busy.retry_after_s)
+
+
+def _connect(address: str | None, token: str | None) -> Link:
+    from shunter.sdk.schedulers.grpc_link import GrpcLink, find_address
+
+    return GrpcLink(*find_address(address, token))

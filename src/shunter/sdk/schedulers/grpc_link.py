@@ -1,0 +1,106 @@
+"""A scheduler's connection to the manager over gRPC (`shunter.v1.ExternalScheduler`)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import grpc
+
+from shunter.model.errors import Busy, Conflict, NotFound, Rejected, ShunterError, Unauthorized, Unavailable
+from shunter.model.situations import DecisionAnswer, DecisionRow, Situation
+from shunter.proto.v1 import external_scheduler_pb2 as pb
+from shunter.proto.v1 import external_scheduler_pb2_grpc as pb_grpc
+from shunter.sdk.endpoint import home_folder, local_endpoint
+from shunter.sdk.errors import NotReachable
+from shunter.sdk.schedulers.links import Lease
+from shunter.wire.situations import decision_message, read_answer, read_situation
+
+CALL_MAX_S = 10.0
+MESSAGE_BYTES_MAX = 256 * 2**20
+NO_DOOR = "the cluster has no door for schedulers; start it with: shunter up --external-grpc 127.0.0.1:0"
+_OPTIONS = (
+    ("grpc.max_receive_message_length", MESSAGE_BYTES_MAX),
+    ("grpc.max_send_message_length", MESSAGE_BYTES_MAX),
+    ("grpc.keepalive_time_ms", 10_000),
+    ("grpc.keepalive_timeout_ms", 5_000),
+)
+_ERRORS: dict[grpc.StatusCode, type[ShunterError]] = {
+    grpc.StatusCode.UNAUTHENTICATED: Unauthorized,
+    grpc.StatusCode.INVALID_ARGUMENT: Rejected,
+    grpc.StatusCode.NOT_FOUND: NotFound,
+    grpc.StatusCode.FAILED_PRECONDITION: Conflict,
+    grpc.StatusCode.ABORTED: Conflict,
+    grpc.StatusCode.CANCELLED: Conflict,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: Busy,
+    grpc.StatusCode.UNAVAILABLE: NotReachable,
+    grpc.StatusCode.DEADLINE_EXCEEDED: NotReachable,
+}
+
+
+class GrpcLink:
+    """`certificate` is a PEM of whom to trust; with it the connection is encrypted."""
+
+    def __init__(self, address: str, token: str, certificate: bytes | None = None) -> None:
+        self._metadata = (("authorization", f"Bearer {token}"),)
+        if certificate is None:
+            self._channel = grpc.insecure_channel(address, options=_OPTIONS)
+        else:
+            credentials = grpc.ssl_channel_credentials(certificate)
+            self._channel = grpc.secure_channel(address, credentials, options=_OPTIONS)
+        self._stub: Any = pb_grpc.ExternalSchedulerStub(self._channel)  # type: ignore[no-untyped-call]
+        self._stream: Any = None
+
+    def watch(self, name: str, mode: str, wants: Sequence[str]) -> Iterator[tuple[Situation, Lease | None]]:
+        request = pb.WatchRequest(name=name, mode=mode, wants=wants)
+        try:
+            self._stream = self._stub.Watch(request, metadata=self._metadata)
+            for message in self._stream:
+                lease = Lease(message.lease.token, message.lease.lease_s) if message.HasField("lease") else None
+                yield read_situation(message), lease
+        except grpc.RpcError as error:
+            raise _translated(error) from error
+
+    def decide(self, token: str, row: DecisionRow) -> DecisionAnswer:
+        try:
+            message = decision_message(row, token)
+            return read_answer(self._stub.Decide(message, metadata=self._metadata, timeout=CALL_MAX_S))
+        except grpc.RpcError as error:
+            raise _translated(error) from error
+
+    def renew(self, token: str) -> None:
+        try:
+            self._stub.Renew(pb.RenewRequest(token=token), metadata=self._metadata, timeout=CALL_MAX_S)
+        except grpc.RpcError as error:
+            raise _translated(error) from error
+
+    def stop_watching(self) -> None:
+        if self._stream is not None:
+            self._stream.cancel()
+
+    def close(self) -> None:
+        self.stop_watching()
+        self._channel.close()
+
+
+def find_address(address: str | None, token: str | None) -> tuple[str, str]:
+    """The door's address and the token: as given, else of the cluster that runs in the home. Raises NotReachable."""
+    address = address or os.environ.get("SHUNTER_EXTERNAL_GRPC")
+    token = token or os.environ.get("SHUNTER_TOKEN")
+    home = home_folder()
+    if address is None:
+        local_endpoint(home)  # says what to do where no cluster runs
+        address = json.loads((home / "cluster.json").read_text()).get("schedulers")
+        if not address:
+            raise NotReachable(NO_DOOR)
+    if token is None:
+        token = local_endpoint(home).token
+    return address, token
+
+
+def _translated(error: grpc.RpcError) -> ShunterError:
+    code, details = error.code(), error.details() or str(error)
+    kind = _ERRORS.get(code, Unavailable)
+    return kind(details)

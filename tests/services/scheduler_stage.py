@@ -1,0 +1,102 @@
+"""A real engine on simulated nodes behind the real gRPC door for schedulers, on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc.aio
+
+from shunter.adapters.grpc.external import SchedulerServer
+from shunter.adapters.memory.store import MemoryStore
+from shunter.adapters.system.clock import SystemClock
+from shunter.engine.engine import Engine
+from shunter.gateway.schedulers import Schedulers
+from shunter.gateway.tokens import Tokens
+from shunter.model.jobs import GroupSpec, JobSpec, TaskSpec
+from shunter.planning.planner import build_policy
+from shunter.planning.policies import Catalogue
+from shunter.proto.v1 import external_scheduler_pb2 as pb
+from shunter.proto.v1 import external_scheduler_pb2_grpc as pb_grpc
+from shunter.simulation.direct import SimulatedWorkers
+from shunter.simulation.fleet import simulated_hellos
+
+TOKEN = "correct-horse"
+PATIENCE_S = 20.0
+NODES = 3
+
+
+class SchedulerStage:
+    def __init__(self, engine: Engine, address: str) -> None:
+        self.engine, self.address = engine, address
+
+    def lead_from_outside(self, name: str, lease_s: float = 5.0) -> None:
+        self.engine.schedulers.set_lease(lease_s)
+        self.engine.use_policy(Catalogue().build(f"remote:{name}"))
+
+    async def submit(self, name: str, count: int = 1, seconds: float = 0.0, **fields: Any) -> int:
+        task = TaskSpec(("work",), {"SHUNTER_SIM_DURATION": str(seconds)})
+        group = GroupSpec("main", count, task, fields.pop("needs", {"cpu": 1000}))
+        [job] = await self.engine.submit([JobSpec("default", name, (group,), **fields)], "tester")
+        return job.job_id
+
+    async def until(self, holds: Callable[[], object], what: str) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not holds():
+                await asyncio.sleep(0.005)
+        assert holds(), what
+
+    async def ended(self, job_id: int) -> None:
+        await self.until(lambda: job_id not in self.engine.state.jobs, f"job {job_id} ends")
+
+    @asynccontextmanager
+    async def stub(self, token: str = TOKEN) -> AsyncIterator[Stub]:
+        async with grpc.aio.insecure_channel(self.address) as channel:
+            yield Stub(channel, token)
+
+
+class Stub:
+    """A scheduler that knows nothing but the generated stubs: what one in another language would be."""
+
+    def __init__(self, channel: grpc.aio.Channel, token: str) -> None:
+        self._stub: Any = pb_grpc.ExternalSchedulerStub(channel)  # type: ignore[no-untyped-call]
+        self._metadata = (("authorization", f"Bearer {token}"),)
+
+    def watch(self, name: str = "mine", **fields: Any) -> Any:
+        return self._stub.Watch(pb.WatchRequest(name=name, **fields), metadata=self._metadata, timeout=PATIENCE_S)
+
+    async def decide(self, **fields: Any) -> pb.DecisionAnswer:
+        decision = pb.Decision(**fields)
+        answer: pb.DecisionAnswer = await self._stub.Decide(decision, metadata=self._metadata, timeout=PATIENCE_S)
+        return answer
+
+    async def renew(self, token: str) -> pb.Lease:
+        request = pb.RenewRequest(token=token)
+        lease: pb.Lease = await self._stub.Renew(request, metadata=self._metadata, timeout=PATIENCE_S)
+        return lease
+
+
+@asynccontextmanager
+async def scheduler_stage() -> AsyncIterator[SchedulerStage]:
+    clock, store = SystemClock(), MemoryStore()
+    await store.open()
+    workers = SimulatedWorkers(clock, random.Random(1))
+    engine = Engine(store=store, workers=workers, policy=build_policy("bin-pack"), clock=clock, random=random.Random(2))
+    await engine.start()
+    running = asyncio.create_task(engine.run())
+    server = SchedulerServer(Schedulers(engine), Tokens({TOKEN: "anna"}).authenticate)
+    port = await server.start()
+    await workers.start(engine, simulated_hellos(NODES))
+    stage = SchedulerStage(engine, f"127.0.0.1:{port}")
+    await stage.until(lambda: engine.state.nodes.view.eligible.sum() == NODES, "the nodes are there")
+    try:
+        yield stage
+    finally:
+        await engine.stop()
+        await server.stop()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await workers.stop()

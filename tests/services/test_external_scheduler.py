@@ -1,0 +1,122 @@
+"""`ExternalScheduler` beside a real engine over real gRPC: it leads, survives the manager's absence, and shadows."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shunter import Unauthorized
+from shunter.planning.planner import build_policy
+from shunter.scheduler import ClusterView, Decision, ExternalScheduler, Room
+from tests.services.scheduler_stage import TOKEN, SchedulerStage, scheduler_stage
+
+
+class LastNode:
+    """All tasks go to the last node with room: nobody else would do that."""
+
+    name = "last-node"
+
+    def __init__(self) -> None:
+        self.failure: Exception | None = None
+        self.thinking: threading.Event | None = None
+
+    def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
+        if self.failure is not None:
+            raise self.failure
+        if self.thinking is not None:
+            self.thinking.wait()
+        decision, room = Decision(based_on=view.version), Room(view)
+        for queued in view.queued:
+            rows = np.flatnonzero(room.of(queued.task_class))
+            if len(rows):
+                count = min(queued.count, int(room.of(queued.task_class)[rows[-1]]))
+                room.place(decision, queued.task_class, rows[-1:], np.array([count]))
+        return decision
+
+
+@asynccontextmanager
+async def running(stage: SchedulerStage, policy: Any, **options: Any) -> AsyncIterator[ExternalScheduler]:
+    scheduler = ExternalScheduler(policy, stage.address, token=options.pop("token", TOKEN), **options)
+    work = asyncio.create_task(asyncio.to_thread(scheduler.run))
+    try:
+        yield scheduler
+    finally:
+        scheduler.stop()
+        await work
+
+
+def nodes_of(scheduler: ExternalScheduler) -> set[int]:
+    return {row for each in scheduler.decisions for p in each.decision.placements for row in p.nodes}
+
+
+async def test_a_policy_leads_from_another_thread() -> None:
+    async with scheduler_stage() as stage, running(stage, LastNode()) as scheduler:
+        stage.lead_from_outside("last-node")
+        await stage.until(lambda: stage.engine.schedulers.sessions(), "it is connected")
+        for number in range(5):
+            await stage.ended(await stage.submit(f"job-{number}", 3))
+        assert nodes_of(scheduler) == {3}
+        assert sum(each.answer.placed for each in scheduler.decisions) == 15
+
+
+async def test_it_renews_its_lease_while_there_is_nothing_to_do() -> None:
+    async with scheduler_stage() as stage:
+        stage.lead_from_outside("last-node", lease_s=0.3)
+        async with running(stage, LastNode()):
+            await stage.until(lambda: stage.engine.schedulers.sessions(), "it is connected")
+            [session] = stage.engine.schedulers.sessions()
+            await asyncio.sleep(1.0)
+            assert stage.engine.schedulers.sessions() == [session]
+            assert session.is_alive(int(stage.engine._now_ms()))
+
+
+async def test_one_that_thinks_too_long_is_replaced_until_it_is_done() -> None:
+    async with scheduler_stage() as stage:
+        stage.lead_from_outside("last-node", lease_s=0.2)
+        policy = LastNode()
+        async with running(stage, policy) as scheduler:
+            await stage.until(lambda: stage.engine.schedulers.sessions(), "it is connected")
+            policy.thinking = threading.Event()
+            await stage.ended(await stage.submit("in-its-stead"))
+            policy.thinking.set()
+            policy.thinking = None
+            await stage.until(lambda: stage.engine.schedulers.is_led(stage.engine._now_ms()), "it leads again")
+            await stage.ended(await stage.submit("by-itself"))
+            await stage.until(lambda: nodes_of(scheduler) == {3}, "it has decided")
+
+
+async def test_a_shadow_is_told_how_often_it_agrees() -> None:
+    class Same:
+        name, wants = "same", ("tasks", "rules", "running")
+
+        def __init__(self) -> None:
+            self.decide = build_policy("bin-pack").decide
+
+    async with (
+        scheduler_stage() as stage,
+        running(stage, Same(), mode="shadow") as same,
+        running(stage, LastNode(), mode="shadow") as other,
+    ):
+        await stage.until(lambda: len(stage.engine.schedulers.sessions()) == 2, "both are connected")
+        for number in range(6):
+            await stage.ended(await stage.submit(f"job-{number}", 2))
+        await stage.until(lambda: same.agreed >= 6 and other.differed >= 6, "both have been compared")
+        assert same.differed == 0
+
+
+async def test_what_will_not_pass_is_raised() -> None:
+    async with scheduler_stage() as stage:
+        with pytest.raises(Unauthorized, match="the token is missing or wrong"):
+            await asyncio.to_thread(ExternalScheduler(LastNode(), stage.address, token="wrong").run)
+        stage.lead_from_outside("last-node")
+        policy = LastNode()
+        policy.failure = RuntimeError("out of ideas")
+        with pytest.raises(RuntimeError, match="out of ideas"):
+            await asyncio.to_thread(ExternalScheduler(policy, stage.address, token=TOKEN).run)
+        await stage.ended(await stage.submit("goes-on"))
