@@ -1,12 +1,17 @@
-"""Servers that the tests of a run share."""
+"""Servers that the tests of a run share, and signals as a terminal would have them."""
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 
 from tests.services.docker_daemon import TestDaemon, shared_daemon, why_not
+
+# Whoever starts the tests in the background lets them ignore these, and what they start, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")
