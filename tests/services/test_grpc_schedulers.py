@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -97,9 +98,10 @@ async def test_beyond_the_budget_the_caller_is_asked_for_patience() -> None:
         busy = [call for call in calls if isinstance(call, grpc.aio.AioRpcError)]
         assert busy
         assert {call.code() for call in busy} == {grpc.StatusCode.RESOURCE_EXHAUSTED}
-        [patience] = busy[0].trailing_metadata() or ()
-        assert patience.key == "retry-after-ms"
-        assert int(patience.value) < 1_000
+        patience: Any = busy[0].trailing_metadata()  # pairs, whatever its type says
+        [(key, value)] = patience
+        assert key == "retry-after-ms"
+        assert int(value) < 1_000
 
 
 async def test_a_stream_that_ends_gives_the_lead_back_at_once() -> None:
