@@ -69,11 +69,13 @@ class Checkers:
         if not isinstance(change, LanesSet):
             self.shadow.apply(change)
             return
-        lanes = self.shadow.classes[change.class_id].lanes.get(change.node)
+        record = self.shadow.classes[change.class_id]
+        lanes = record.lanes.get(change.node)
         width = lanes.width if lanes else 0
+        takes = bool(record.task_class.needs)  # an executor takes nothing: its slot, whose node may have shrunk, has it
         self.shadow.apply(change)
         view = self.shadow.nodes.view
-        fits = bool((view.reserved[change.node] <= view.capacity[change.node]).all())
+        fits = bool((view.reserved[change.node] <= view.capacity[change.node]).all()) or not takes
         require(fits or change.width <= width, f"node {change.node} has no room for {change.width - width} more lanes")
         if change.width > width:
             self._classes[change.class_id] = self.shadow.classes[change.class_id].key
