@@ -65,6 +65,8 @@ def _place(round: Round, group: Group, index: int, node: int) -> None:
 def _refuse_move(round: Round, group: Group, index: int, node: NodeRecord) -> None:
     job, row = group.job, group.base + index
     name, task_state = group.task_name(index), TaskState(round.state.table.state[row])
+    if job.options.application:
+        raise _refused(name, "runs a BatchJob, whose scheduling says where its executors are")
     if job.type in EVERYWHERE:
         raise _refused(name, f"belongs to a {job.type} job, which has one on each matching node anyway")
     if task_state > TaskState.RUNNING or task_state is TaskState.WAITING:

@@ -335,3 +335,15 @@ def test_only_schedulings_start_the_jobs_of_batch_jobs() -> None:
             await stage.engine.start_run(application, "tester")
 
     play(scene)
+
+
+def test_nobody_moves_an_executor_out_of_its_slot() -> None:
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=2, slots_per_node=1)
+        await make(stage, command("a"), queue("q", "a"))
+        [(node, order)] = stage.orders()
+        await stage.started(node, order)
+        with pytest.raises(Conflict, match="whose scheduling says where"):
+            await stage.engine.move(order.job, ("executor", 0), "n1", "ada")
+
+    play(scene)
