@@ -16,11 +16,13 @@ from shunter.engine.dependencies import start_ms
 from shunter.engine.elsewhere import has_another
 from shunter.engine.gangs import is_gathering
 from shunter.engine.records import ClassRecord, Group, Job
+from shunter.engine.slot_facts import UNKNOWN
 from shunter.engine.state import State
 from shunter.model.lifecycles import TaskState
 from shunter.planning.constraints import JobFacts, parse_job_match
 from shunter.planning.view import BoolArray, ClusterView, IntArray, Queued, QueueRules, Running
 
+LOOKED_UP_MAX = 10_000  # groups whose estimates are looked up for one view
 _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 
 
@@ -118,10 +120,11 @@ def running(state: State) -> Running:
     table = state.table
     live = np.flatnonzero((table.state[: table.used] >= _ASSIGNED) & (table.state[: table.used] <= _STOPPING))
     slots = table.group[live]
-    class_of, priority_of, estimate_of = _by_slot(state, np.flatnonzero(np.bincount(slots)).tolist())
-    ids, node, started = class_of[slots], table.node[live].astype(np.int64), table.started_ms[live].astype(np.int64)
-    ends = np.where(started > 0, started + estimate_of[slots], -estimate_of[slots])
-    ends[estimate_of[slots] == 0] = 0
+    _look_up_estimates(state, slots.astype(np.int64))
+    ids, node = state.slots.class_id[slots].astype(np.int64), table.node[live].astype(np.int64)
+    started, estimate = table.started_ms[live].astype(np.int64), state.slots.estimate_ms[slots].astype(np.int64)
+    ends = np.where(started > 0, started + estimate, -estimate)
+    ends[estimate <= 0] = 0
     stopping = table.state[live] == _STOPPING
     order = np.lexsort((ends, started == 0, ~stopping, node, ids))  # those without a lane come last on their node
     order = order[_has_lane(state, ids[order], node[order])]
@@ -131,35 +134,38 @@ def running(state: State) -> Running:
         class_ids=ids[first],
         node=node[first],
         count=np.diff(first, append=len(ids)),
-        priority=priority_of[slots[order][first]],
+        priority=state.slots.priority[slots[order][first]].astype(np.int64),
         started_ms=np.maximum.reduceat(started, first) if len(first) else started,
         end_ms=ends[first],
         is_stopping=stopping[first],
     )
 
 
-def _by_slot(state: State, slots: list[int]) -> tuple[IntArray, IntArray, IntArray]:
-    """Class, priority and estimate in milliseconds of the groups with these slots."""
-    size = slots[-1] + 1 if slots else 0
-    ids, priorities, estimates = (np.zeros(size, np.int64) for _ in range(3))
-    for slot in slots:
+def _look_up_estimates(state: State, slots: IntArray) -> None:
+    """How long tasks run is looked up once a group, and only of so many groups at a time: what is not known yet counts
+    as unknown. It changes only when another run of the same name ends."""
+    present = np.flatnonzero(np.bincount(slots)) if len(slots) else slots
+    for slot in present[state.slots.estimate_ms[present] == UNKNOWN][:LOOKED_UP_MAX].tolist():
         group = state.groups[slot]
         assert group is not None, "its tasks are live"
-        ids[slot], priorities[slot] = group.task_class.id, group.task_class.key.priority
-        estimates[slot] = int(1000 * estimate_s(state.durations, group))
-    return ids, priorities, estimates
+        state.slots.learn(slot, estimate_s(state.durations, group))
 
 
 def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:
-    """Of tasks sorted by class and node, those that the width of their reservation covers."""
-    first = _firsts(ids, node)
-    sizes = np.diff(first, append=len(ids))
-    widths = [
-        lanes.width if (lanes := state.classes[class_id].lanes.get(row)) is not None else 0
-        for class_id, row in zip(ids[first].tolist(), node[first].tolist(), strict=True)
-    ]
-    place = np.arange(len(ids)) - np.repeat(first, sizes)
-    covered: BoolArray = place < np.repeat(np.array(widths, np.int64), sizes)
+    """Of tasks sorted by class and node, those that the width of their reservation covers: all, but for classes of
+    which more are outstanding than there are lanes."""
+    covered: BoolArray = np.ones(len(ids), np.bool_)
+    first = _firsts(ids)
+    for start, size in zip(first.tolist(), np.diff(first, append=len(ids)).tolist(), strict=True):
+        record = state.classes[int(ids[start])]
+        if size <= record.width and record.depth == 1:
+            continue
+        here = node[start : start + size]
+        cuts = _firsts(here)
+        sizes = np.diff(cuts, append=size)
+        widths = [lanes.width if (lanes := record.lanes.get(row)) is not None else 0 for row in here[cuts].tolist()]
+        place = np.arange(size) - np.repeat(cuts, sizes)
+        covered[start : start + size] = place < np.repeat(np.array(widths, np.int64), sizes)
     return covered
 
 

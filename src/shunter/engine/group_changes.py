@@ -46,6 +46,7 @@ def group_freed(state: State, change: c.GroupFreed) -> None:
     _unready(group)
     group.node = 0
     group.task_class = classes.class_of(state, group.job, group.part, 0, group.blueprint)
+    state.slots.put(group.slot, group.task_class)
     group.in_queue = False
     group.task_class.members += 1
     older.members -= 1
@@ -102,6 +103,7 @@ def adopt_group(state: State, group: Group) -> None:
         state.groups.append(group)
     else:
         state.groups[group.slot] = group
+    state.slots.put(group.slot, group.task_class)
     if group.count == 1:
         state.table.group[group.base] = group.slot
     else:

@@ -29,6 +29,7 @@ from shunter.engine.books.templates import TemplateBook
 from shunter.engine.node_columns import NodeColumns
 from shunter.engine.queues import make_ready
 from shunter.engine.records import STATES, Blueprint, ClassKey, ClassRecord, Group, Holder, Job
+from shunter.engine.slot_facts import SlotFacts
 from shunter.engine.table import TaskTable
 from shunter.model.jobs import BATCH, EVERYWHERE, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
@@ -99,6 +100,7 @@ class State:
         self._next_blueprint = 1
         self.class_ids: dict[ClassKey, int] = {}
         self.free_slots: list[int] = []
+        self.slots = SlotFacts()
         self._appliers: dict[type, Callable[[Any], None]] = {
             **{kind: partial(applier, self) for module in _MODULES for kind, applier in module.APPLIERS.items()},
             **{kind: applier for book in self.books.values() for kind, applier in book.appliers().items()},

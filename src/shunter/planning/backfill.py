@@ -62,8 +62,7 @@ def reserve(
     standing = _stand(item, site, occupancy, ends, last) if last is not None and is_alive else None
     if standing is not None and now_ms - standing.promise.found_ms < RENEW_AFTER_MS:
         return standing
-    times = np.array(sorted({*ends[ends < NEVER].tolist()}), dtype=np.int64)
-    found = _earliest(item, site, occupancy, ends, times)
+    found = _earliest(item, site, occupancy, ends)
     if standing is not None and (found is None or standing.promise.at_ms < found.promise.at_ms):
         found = standing
     return replace(found, promise=replace(found.promise, found_ms=now_ms)) if found is not None else None
@@ -136,18 +135,24 @@ def _stand(item: Item, site: Site, occupancy: Occupancy, ends: IntArray, promise
     return Reservation(promise, future)
 
 
-def _earliest(item: Item, site: Site, occupancy: Occupancy, ends: IntArray, times: IntArray) -> Reservation | None:
+def _earliest(item: Item, site: Site, occupancy: Occupancy, ends: IntArray) -> Reservation | None:
     """Skip the times at which there is too little room in all, then try one after another, in growing steps."""
+    unfolding = _Unfolding(site, occupancy, ends)
+    times = unfolding.times
     low, high = 0, len(times)
     while low < high:
         middle = (low + high) // 2
-        if may_fit(item.members, _at(int(times[middle]), site, occupancy, ends)):
+        future = unfolding.at(middle)
+        if may_fit(item.members, future):
             high = middle
         else:
             low = middle + 1
+            unfolding.settle(middle, future)  # nobody asks for anything earlier any more
     tries = 0
     while low < len(times):
-        future = _at(int(times[low]), site, occupancy, ends)
+        future = unfolding.at(low)
+        unfolding.settle(low, future)
+        future = future.scratch()
         placed = place_item(item, future)
         if placed is not None:
             return Reservation(Promise(placed, int(times[low])), future)
@@ -156,6 +161,32 @@ def _earliest(item: Item, site: Site, occupancy: Occupancy, ends: IntArray, time
         tries += 1
         low = min(low + max(1, 2 ** (tries - FIT_TRIES_MAX)), len(times) - 1)
     return None
+
+
+class _Unfolding:
+    """The future, end by end. A site at some time is made of an earlier one, so that looking at ever nearer times costs
+    ever less."""
+
+    def __init__(self, site: Site, occupancy: Occupancy, ends: IntArray) -> None:
+        self._occupancy = occupancy
+        known = np.flatnonzero(ends < NEVER)
+        self._order = known[np.argsort(ends[known])]
+        self.times, self._first = np.unique(ends[self._order], return_index=True)
+        self._base, self._done = site, 0  # what has ended in the base: so many of the order
+
+    def at(self, place: int) -> Site:
+        """After the end with this number, and not before what was settled."""
+        future, until = self._base.scratch(), self._until(place)
+        entries = self._order[self._done : until]
+        if len(entries):
+            self._occupancy.release(future.ledger, entries, self._occupancy.running.count[entries])
+        return future
+
+    def settle(self, place: int, future: Site) -> None:
+        self._base, self._done = future, self._until(place)
+
+    def _until(self, place: int) -> int:
+        return int(self._first[place + 1]) if place + 1 < len(self._first) else len(self._order)
 
 
 def _at(time_ms: int, site: Site, occupancy: Occupancy, ends: IntArray) -> Site:

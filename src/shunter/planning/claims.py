@@ -17,7 +17,7 @@ from shunter.planning.backfill import HOLD_AFTER_S, RESERVE_AFTER_S, Promise, Re
 from shunter.planning.gangs import Item, Placed
 from shunter.planning.occupancy import Occupancy, read_occupancy
 from shunter.planning.pick import Picked
-from shunter.planning.preemption import PREEMPT_GAP, WINNERS_MAX, Outcome, preempt
+from shunter.planning.preemption import PREEMPT_GAP, SLICE_SEARCHES_MAX, WINNERS_MAX, Begun, Outcome, Slice, preempt
 from shunter.planning.site import Ceiling, Site
 from shunter.planning.view import ClusterView, IntArray, Kept, Preemption, Queued, TaskClass
 
@@ -51,6 +51,10 @@ class Memory:
     promised: dict[int, Promise] = field(default_factory=dict)  # by the key of the item, one at most
     in_vain: dict[int, int] = field(default_factory=dict)  # key -> when no victims were found
     winners: dict[int, int] = field(default_factory=dict)  # class for whose tasks others are ending -> how many tasks
+    begun: dict[int, Begun] = field(default_factory=dict)  # key -> a search for victims that goes on in the next slice
+
+    def copy(self) -> Memory:
+        return Memory(dict(self.promised), dict(self.in_vain), dict(self.winners), dict(self.begun))
 
 
 class Claims:
@@ -72,6 +76,8 @@ class Claims:
         self._reservation: Reservation | None = None
         self._whose: dict[str, Item] = {}
         self._settled: set[int] = set()  # classes of the items that were worked out
+        self._slice = Slice()
+        self.is_cut = False  # the work of this decision is over: the next one goes on
         self.winners: dict[int, int] = {}
         self.preemptions: list[Preemption] = []
         self.reasons: dict[int, str] = {}  # class id -> why it waits
@@ -162,6 +168,8 @@ class Claims:
         return self._now_ms - item.since_ms >= seconds * 1000
 
     def _work_out(self) -> None:
+        if self.is_cut:
+            return
         pending, self._pending = self._pending, []
         if not pending:
             return
@@ -171,9 +179,15 @@ class Claims:
             return
         if self._future is None:
             self._future, self._occupancy = _after_stopping(self._site, self._occupancy)
-        for item in pending:
+        for place, item in enumerate(pending):
+            has_room = self._make_room(item, self._future, self._occupancy)
+            if not has_room and self._slice.searches < SLICE_SEARCHES_MAX // 2:
+                self.is_cut = True  # what was spent on victims in vain is enough for now: the reservation comes next
+            if self.is_cut:
+                self._pending = pending[place:]
+                return
             self._settled.update(each.task_class.id for each in item.members)
-            if not self._make_room(item, self._future, self._occupancy):
+            if not has_room:
                 self._reserve(item, self._future, self._occupancy)
 
     def _make_room(self, item: Item, future: Site, occupancy: Occupancy) -> bool:
@@ -184,7 +198,11 @@ class Claims:
             left_ms = self._memory.in_vain[key] + IN_VAIN_MS - self._now_ms
             self.again_in_ms = min(left_ms, self.again_in_ms or left_ms)
             return False
-        outcome = preempt(self._beside_reserved(item), future, occupancy, self._patience.preempt_gap)
+        begun, gap = self._memory.begun.pop(key, None), self._patience.preempt_gap
+        outcome = preempt(self._beside_reserved(item), future, occupancy, gap, self._slice, begun)
+        if isinstance(outcome, Begun):
+            self._memory.begun, self.is_cut = {key: outcome}, True
+            return False
         if outcome is None:
             self._memory.in_vain[key] = self._now_ms
             return False

@@ -16,7 +16,7 @@ from shunter.planning.gangs import Item, Placed, gang_of, place_gang, take_all_b
 from shunter.planning.pick import Picked
 from shunter.planning.queues import Gates
 from shunter.planning.seats import Seat
-from shunter.planning.site import Site
+from shunter.planning.site import NOWHERE, Site
 from shunter.planning.view import ClusterView, Decision, Queued, TaskClass
 
 HEADS_MAX = 16  # blocked classes of earlier decisions that are looked at; those of one gang count each
@@ -35,8 +35,7 @@ class Recall:
     is_partial: bool = False
 
     def copy(self) -> Recall:
-        memory = Memory(dict(self.memory.promised), dict(self.memory.in_vain), dict(self.memory.winners))
-        return replace(self, memory=memory, held=set(self.held))
+        return replace(self, memory=self.memory.copy(), held=set(self.held))
 
 
 class Companions:
@@ -57,6 +56,11 @@ class Companions:
             self._wake_held()
             self._has_carried = bool(recall.held)
             self._heads = backlog.first_blocked(HEADS_MAX)[::-1]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether claims have had their share of this decision: who comes behind them has to wait for the next."""
+        return self._claims is not None and self._claims.is_cut
 
     def winners(self) -> list[tuple[Seat, int]]:
         """Those for whose sake others are ending, and for how many tasks: they go before everybody.
@@ -83,6 +87,8 @@ class Companions:
             return picked
         asked = self._timed(seat, picked)
         ceilings = self._claims.ceilings(asked)
+        if self._claims.is_cut:
+            return NOWHERE
         if ceilings:
             allowed = self._site.pick(asked, count, ceilings)
             if allowed.counts.sum() < picked.counts.sum():
@@ -133,7 +139,10 @@ class Companions:
         if placed is None or self._claims is None or not self._claims.has_items:
             return placed
         take_all_back(placed, self._site, cursor)
-        if not any(self._claims.ceilings(each) for each in item.members):
+        has_ceilings = any(self._claims.ceilings(each) for each in item.members)
+        if self._claims.is_cut:
+            return None
+        if not has_ceilings:
             placed = self._place_whole(item)
         else:
             placed = place_gang(item.members, self._site, self._claims.ceilings)
@@ -159,15 +168,18 @@ class Companions:
     # ---- the end ----
 
     def finish(self, decision: Decision, gates: Gates) -> None:
-        """Name the victims and the reasons. A decision that was cut short has not seen everybody, and names none."""
+        """Name the victims and the reasons. A decision that was cut short has not seen everybody, and names none; but
+        where claims took its time, whoever they were found for is ahead of all who have not been seen."""
         if self._claims is None:
             return
         if not decision.is_partial:
             while self._heads:
                 self._block_head(self._heads.pop(), gates)
             self._claims.finish()
-            decision.preemptions = self._claims.preemptions
-            self._recall.memory.winners = self._claims.winners
+        if not decision.is_partial or self._claims.is_cut:
+            decision.preemptions, is_cut = self._claims.preemptions, self._claims.is_cut
+            self._recall.memory.winners = (self._recall.memory.winners if is_cut else {}) | self._claims.winners
+            decision.is_partial |= is_cut
         decision.reasons, decision.kept = self._claims.reasons, self._claims.kept
         decision.again_in_ms = self._again_in_ms()
         self._recall.is_partial = decision.is_partial

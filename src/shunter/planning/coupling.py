@@ -256,6 +256,12 @@ class Couplings:
         return self._codes[label][self._ledger.kind[: self._ledger.count]]
 
 
+def minds_company(task_class: TaskClass) -> bool:
+    """Whether it matters to the next task of the class where its last one went."""
+    rules = task_class.rules
+    return rules is not None and bool(rules.distinct or rules.spread or rules.affinity or rules.exclusive)
+
+
 def coupling_filter(couplings: Couplings) -> Filter:
     """The hard rules as a filter, for `explain`."""
 

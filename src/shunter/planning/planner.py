@@ -172,10 +172,16 @@ class Planner:
             sitting.companions.pass_heads(seat, sitting.gates)
             if gang_of(seat.task_class):
                 self._place_gang(seat, sitting)
+                if sitting.companions.is_cut:
+                    decision.is_partial = True
+                    break
                 lineup.settle(has_to_wait=seat.queued.count > 0)
                 continue
             wanted = sitting.gates.most(seat, min(count, sitting.left.fill_max, turn.quantum or count))
             placed = self._place(seat, wanted, sitting) if wanted else 0
+            if sitting.companions.is_cut:
+                decision.is_partial = True
+                break
             if not placed and (misses := misses + 1) == patience:
                 misses, patience = 0, patience * 2
                 backlog.sober()
@@ -216,7 +222,7 @@ class Planner:
         placed = len(picked.rows) if count == 1 else int(picked.counts.sum())
         if placed:
             self._record(seat, picked, placed, sitting)
-        if placed < count:
+        if placed < count and not sitting.companions.is_cut:
             self._backlog.block(seat)
             self._ledger.tighten()
             sitting.companions.block(seat)
@@ -234,6 +240,8 @@ class Planner:
             by_class = {each.task_class.id: each for each in members}
             for queued, picked in placed:
                 self._record(by_class[queued.task_class.id], picked, int(picked.counts.sum()), sitting)
+            return
+        if sitting.companions.is_cut:
             return
         for each in members:
             self._backlog.block(each)

@@ -9,21 +9,26 @@ be needed is let go on.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from shunter.planning.coupling import minds_company
 from shunter.planning.gangs import Item, Placed, largest_first, may_fit, place_gang
 from shunter.planning.occupancy import Occupancy
 from shunter.planning.pick import Picked
-from shunter.planning.site import Site
+from shunter.planning.site import NOWHERE, Site
 from shunter.planning.victims import Chosen
 from shunter.planning.view import IntArray, Preemption, Queued
-from shunter.planning.yielding import Yielding
+from shunter.planning.yielding import Costs, Yielding
 
 PREEMPT_GAP = 10  # a task is ended only for one whose priority is at least so much higher
 WINNERS_MAX = 50  # nodes on which room is made in one decision; the next goes on
 GANG_WINNERS_MAX = 200  # the same for a gang, which cannot go on the next time
+SLICE_SEARCHES_MAX = 100  # nodes that are searched for victims in one decision; it takes about 30 ms
+SLICES_MAX = 20  # after which an attempt is given up: too much changes while it goes on
+NO_LIMIT = 2**31
 LET_GO_MAX = 16  # chosen tasks that others are moved for, to let them go on
 NO_ROWS: IntArray = np.empty(0, np.int64)
 
@@ -39,20 +44,53 @@ class Outcome:
     preemptions: list[Preemption]
 
 
-def preempt(item: Item, future: Site, occupancy: Occupancy, gap: int = PREEMPT_GAP) -> Outcome | None:
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """An attempt whose slice of the work is over. Entries have other numbers the next time, so those who are to end are
+    told by class and node: the youngest are meant."""
+
+    placed: tuple[tuple[int, IntArray, IntArray], ...]  # class, rows, counts
+    ends: Mapping[tuple[int, int], int]  # class, node -> tasks that are to end
+    winners: int
+    known: Mapping[int, Costs]  # class -> what victims cost on the nodes that were searched for it
+    slices: int = 1
+
+
+@dataclass(slots=True)
+class Slice:
+    """What may still be done in one decision."""
+
+    searches: int = SLICE_SEARCHES_MAX
+
+
+def preempt(
+    item: Item, future: Site, occupancy: Occupancy, gap: int = PREEMPT_GAP, slice: Slice | None = None,
+    begun: Begun | None = None,
+) -> Outcome | Begun | None:  # fmt: skip
     """Room for a whole gang, or for as many tasks of a class as find any. None if none can be made.
 
-    `future` is left as it was. Where nobody has to end, since enough is coming free, the outcome has no victims.
+    `future` is left as it was. Where nobody has to end, since enough is coming free, the outcome has no victims. When
+    the slice is over, the answer is what was `begun`: hand it over the next time, to go on from there.
     """
-    attempt = _Attempt(item, future, occupancy, gap)
-    if (item.is_whole and not attempt.may_fit()) or not attempt.place():
+    attempt = _Attempt(item, future, occupancy, gap, slice or Slice(NO_LIMIT))
+    slices = 1 if begun is None else begun.slices + 1
+    if begun is not None and not attempt.resume(begun):
+        attempt = _Attempt(item, future, occupancy, gap, slice or Slice(NO_LIMIT))
+    elif begun is None and item.is_whole and not attempt.may_fit():
+        return None
+    is_placed = attempt.place()
+    if attempt.is_cut:
+        return attempt.begun(slices) if slices < SLICES_MAX else None
+    if not is_placed:
         return None
     attempt.let_go()
     return attempt.outcome()
 
 
 class _Attempt:
-    def __init__(self, item: Item, future: Site, occupancy: Occupancy, gap: int) -> None:
+    def __init__(self, item: Item, future: Site, occupancy: Occupancy, gap: int, slice: Slice) -> None:
+        self._slice = slice
+        self.is_cut = False
         self._item = item
         self._future = future
         self._occupancy = occupancy
@@ -62,6 +100,7 @@ class _Attempt:
         self._count: IntArray = np.where(may_end, running.count, 0)  # tasks of each entry that may still be chosen
         self._chosen: Counter[int] = Counter()
         self._placed: Placed = []
+        self._known: dict[int, Costs] = {}
         self.winners = 0
 
     def may_fit(self) -> bool:
@@ -72,14 +111,51 @@ class _Attempt:
 
     def place(self) -> bool:
         """Put the item's tasks, ending others where there is no room."""
+        done = Counter[int]()
+        for queued, picked in self._placed:
+            done[queued.task_class.id] += int(picked.counts.sum())
         for queued in largest_first(self._item.members, self._site):
-            picked = self._site.pick(queued, queued.count)
+            missing = queued.count - done[queued.task_class.id]
+            picked = self._site.pick(queued, missing) if missing else NOWHERE
             if len(picked.rows):
                 self._put(queued, picked)
-            missing = queued.count - int(picked.counts.sum())
+            missing -= int(picked.counts.sum())
             if missing and not self._place_by_force(queued, missing):
                 return bool(self._placed) and not self._item.is_whole
         return True
+
+    def begun(self, slices: int) -> Begun:
+        placed = tuple((queued.task_class.id, picked.rows, picked.counts) for queued, picked in self._placed)
+        return Begun(placed, self._ends(), self.winners, self._known, slices)
+
+    def resume(self, begun: Begun) -> bool:
+        """Go on where a slice ended; False if that does not hold any more."""
+        chosen: Chosen = {}
+        for (class_id, node), count in begun.ends.items():
+            for entry in self._youngest(class_id, node):
+                chosen[entry] = min(count, int(self._count[entry]))
+                count -= chosen[entry]
+            if count > 0:
+                return False
+        self._end_all({entry: count for entry, count in chosen.items() if count})
+        members = {each.task_class.id: each for each in self._item.members}
+        for class_id, rows, counts in begun.placed:
+            queued = members.get(class_id)
+            if queued is None or (self._site.ledger.room(queued.task_class, rows, 2**31) < counts).any():
+                return False
+            self._put(queued, Picked(rows, counts))
+        self.winners, self._known = begun.winners, dict(begun.known)
+        return all(self._counted(each) <= each.count for each in self._item.members)
+
+    def _counted(self, queued: Queued) -> int:
+        return sum(int(picked.counts.sum()) for each, picked in self._placed if each is queued)
+
+    def _youngest(self, class_id: int, node: int) -> list[int]:
+        """Entries of a class on a node of which some may end."""
+        running, here = self._occupancy.running, self._occupancy.on(node)
+        here = here[(running.class_ids[here] == class_id) & (self._count[here] > 0)]
+        ordered: list[int] = here[np.argsort(-running.started_ms[here], kind="stable")].tolist()
+        return ordered
 
     def let_go(self) -> None:
         """Let go on whoever is not needed, the most important first and then the oldest.
@@ -100,36 +176,45 @@ class _Attempt:
                 while self._chosen[entry] and self._is_idle(entry):
                     for each in self._with(entry):
                         self._end(each, -self._part(each))
+            may_move = tries > 0 and self._may_move()
             for entry in by_worth:
-                if self._chosen[entry] and tries and self._may_move():
+                if self._chosen[entry] and tries and may_move:
                     tries -= 1
-                    has_moved |= self._goes_without(entry)
+                    if self._goes_without(entry):
+                        has_moved, may_move = True, self._may_move()
 
     def outcome(self) -> Outcome:
-        running = self._occupancy.running
         chosen = {entry: count for entry, count in sorted(self._chosen.items()) if count}
-        ends: Counter[tuple[int, int]] = Counter()
-        for entry, count in chosen.items():
-            ends[int(running.class_ids[entry]), int(running.node[entry])] += count
         winner = self._item.members[0].task_class.id
-        preemptions = [Preemption(victim, node, count, winner) for (victim, node), count in ends.items()]
+        preemptions = [Preemption(victim, node, count, winner) for (victim, node), count in self._ends().items()]
         return Outcome(self._site, self._placed, chosen, self.winners, preemptions)
+
+    def _ends(self) -> Counter[tuple[int, int]]:
+        running, ends = self._occupancy.running, Counter[tuple[int, int]]()
+        for entry, count in sorted(self._chosen.items()):
+            if count:
+                ends[int(running.class_ids[entry]), int(running.node[entry])] += count
+        return ends
 
     def _place_by_force(self, queued: Queued, missing: int) -> bool:
         """End others for the tasks that are still missing, one after another. False if not all could be placed."""
-        yielding = Yielding(queued, self._site, self._occupancy, self._count)
+        known = self._known.setdefault(queued.task_class.id, {})
+        yielding = Yielding(queued, self._site, self._occupancy, self._count, known)
         while missing:
             if self.winners == (GANG_WINNERS_MAX if self._item.is_whole else WINNERS_MAX):
                 return False
+            if self._slice.searches <= 0:
+                self.is_cut = True
+                return False
             found = yielding.cheapest()
+            self._slice.searches -= yielding.take_searched()
             if found is None:
                 return False
             row, victims = found
-            for entry, count in victims.chosen.items():
-                self._end(entry, count)
+            self._end_all(victims.chosen)
             others = np.unique(self._occupancy.running.node[list(victims.chosen)]) if self._occupancy.gangs else NO_ROWS
             room = int(self._site.ledger.room(queued.task_class, np.array([row]), missing)[0])
-            served = 1 if self._site.couplings.couples(queued.task_class) else room
+            served = 1 if minds_company(queued.task_class) else room
             self._put(queued, Picked(np.array([row]), np.array([served])))
             yielding.renew(row, others)
             missing -= served
@@ -145,6 +230,12 @@ class _Attempt:
         self._occupancy.release(self._site.ledger, np.array([entry]), np.array([count]))
         self._count[entry] -= count
         self._chosen[entry] += count
+
+    def _end_all(self, chosen: Chosen) -> None:
+        entries, counts = np.array(list(chosen), dtype=np.int64), np.array(list(chosen.values()), dtype=np.int64)
+        self._occupancy.release(self._site.ledger, entries, counts)
+        self._count[entries] -= counts
+        self._chosen.update(chosen)
 
     def _with(self, entry: int) -> list[int]:
         """The chosen entries that go on together if one of them does: those of its gang, or it alone."""

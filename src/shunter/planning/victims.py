@@ -9,7 +9,7 @@ superfluous.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 SEARCH_STEPS_MAX = 10_000  # for all nodes that one class looks at in a decision
 NODE_STEPS_MAX = 1_000  # of these, for one node
@@ -52,20 +52,64 @@ def choose_victims(tenants: Sequence[Tenant], lacking: Sequence[int], effort: Ef
     if not short:
         return NOBODY
     deficit = tuple(lacking[number] for number in short)
-    useful = [
-        replace(each, amounts=tuple(each.amounts[number] for number in short))
-        for each in tenants
-        if each.count > 0 and any(each.amounts[number] > 0 for number in short)
-    ]
-    useful.sort(key=lambda each: (each.priority, -each.started_ms, each.entry))
+    kinds = _kinds_of(tenants, short)
     for number, amount in enumerate(deficit):
-        if sum(each.amounts[number] * each.count for each in useful) < amount:
+        if sum(each.amounts[number] * each.count for each in kinds) < amount:
             return None
-    search = _Search(useful, effort)
-    search.consider(_quick(useful, deficit))
+    alone = [each for each in kinds if each.tasks == 1 and all(map(int.__ge__, each.amounts, deficit))]
+    if alone:
+        return alone[0].take(1)  # of the least important that is enough by itself, the youngest
+    search = _Search(kinds, effort)
+    search.consider(_quick(kinds, deficit))
     search.walk(0, deficit, (0, 0, 0))
     assert search.best is not None, "all together are enough"
     return search.best
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """Tenants that differ in their age alone, the youngest first: so many of them means the first ones."""
+
+    amounts: tuple[int, ...]  # of what lacks
+    priority: int
+    tasks: int
+    members: tuple[Tenant, ...]
+    count: int
+
+    def take(self, count: int) -> Victims:
+        chosen: Chosen = {}
+        ages = 0
+        for each in self.members:
+            if count <= 0:
+                break
+            chosen[each.entry] = min(count, each.count)
+            ages -= chosen[each.entry] * each.started_ms * self.tasks
+            count -= each.count
+        ended = sum(chosen.values()) * self.tasks
+        return Victims(chosen, (ended, ended * self.priority, ages))
+
+    def next_ms(self, taken: int) -> int:
+        """When the one started that is next after so many."""
+        for each in self.members:
+            if taken < each.count:
+                return each.started_ms
+            taken -= each.count
+        return -1
+
+
+def _kinds_of(tenants: Sequence[Tenant], short: list[int]) -> list[_Kind]:
+    """The least important first, then the youngest."""
+    alike: dict[tuple[tuple[int, ...], int, int], list[Tenant]] = {}
+    for each in tenants:
+        amounts = tuple(each.amounts[number] for number in short)
+        if each.count > 0 and max(amounts) > 0:
+            alike.setdefault((amounts, each.priority, each.tasks), []).append(each)
+    kinds = []
+    for (amounts, priority, tasks), members in alike.items():
+        members.sort(key=lambda each: (-each.started_ms, each.entry))
+        kinds.append(_Kind(amounts, priority, tasks, tuple(members), sum(each.count for each in members)))
+    kinds.sort(key=lambda kind: (kind.priority, -kind.members[0].started_ms, kind.members[0].entry))
+    return kinds
 
 
 def cost_of(tenants: Sequence[Tenant], chosen: Chosen) -> Cost:
@@ -78,57 +122,59 @@ def cost_of(tenants: Sequence[Tenant], chosen: Chosen) -> Cost:
 
 
 class _Search:
-    """Tenant by tenant, the cheapest first: how many of it end."""
+    """Kind by kind, the cheapest first: how many of it end."""
 
-    def __init__(self, tenants: list[Tenant], effort: Effort) -> None:
-        self._tenants = tenants
+    def __init__(self, kinds: list[_Kind], effort: Effort) -> None:
+        self._kinds = kinds
         self._effort = effort
         self._least = max(0, effort.steps - NODE_STEPS_MAX)  # of the effort, that has to be left
-        self._taken = [0] * len(tenants)
+        self._taken = [0] * len(kinds)
         self.best: Victims | None = None
-        # from tenant i on: the most of each resource that one task holds
-        self._most = [tuple(0 for _ in tenants[0].amounts)]
-        for each in reversed(tenants):
+        # from kind i on: the most of each resource that one task holds
+        self._most = [tuple(0 for _ in kinds[0].amounts)]
+        for each in reversed(kinds):
             self._most.append(tuple(map(max, self._most[-1], each.amounts)))
         self._most.reverse()
-        self._better = [
-            [
-                i
-                for i in range(j)
-                if tenants[i].tasks <= tenants[j].tasks and all(map(int.__ge__, tenants[i].amounts, tenants[j].amounts))
-            ]
-            for j in range(len(tenants))
-        ]
 
-    def consider(self, chosen: Chosen) -> None:
-        cost = cost_of(self._tenants, chosen)
-        if self.best is None or cost < self.best.cost:
-            self.best = Victims(chosen, cost)
+    def consider(self, counts: list[int]) -> None:
+        parts = [kind.take(count) for kind, count in zip(self._kinds, counts, strict=True) if count]
+        tasks, priorities, ages = (sum(part.cost[number] for part in parts) for number in range(3))
+        if self.best is None or (tasks, priorities, ages) < self.best.cost:
+            chosen = {entry: count for part in parts for entry, count in part.chosen.items()}
+            self.best = Victims(chosen, (tasks, priorities, ages))
 
     def walk(self, index: int, deficit: tuple[int, ...], cost: Cost) -> None:
         if max(deficit) <= 0:
-            self.consider({each.entry: n for each, n in zip(self._tenants, self._taken, strict=True) if n})
+            self.consider(self._taken)
             return
         self._effort.steps -= 1
-        if index == len(self._tenants) or self._effort.steps < self._least or not self._may_win(index, deficit, cost):
+        if index == len(self._kinds) or self._effort.steps < self._least or not self._may_win(index, deficit, cost):
             return
-        tenant = self._tenants[index]
+        kind = self._kinds[index]
         for count in range(self._most_of(index, deficit), -1, -1):
             self._taken[index] = count
-            left = tuple(amount - held * count for amount, held in zip(deficit, tenant.amounts, strict=True))
-            tasks, priorities, ages = cost
-            ended = count * tenant.tasks
-            more = (tasks + ended, priorities + tenant.priority * ended, ages - tenant.started_ms * ended)
-            self.walk(index + 1, left, more)
+            left = tuple(amount - held * count for amount, held in zip(deficit, kind.amounts, strict=True))
+            ended = count * kind.tasks
+            self.walk(index + 1, left, (cost[0] + ended, cost[1] + kind.priority * ended, 0))
         self._taken[index] = 0
 
     def _most_of(self, index: int, deficit: tuple[int, ...]) -> int:
         """None while there is another as cheap that holds at least as much: it would do as well in its place."""
-        if any(self._taken[i] < self._tenants[i].count for i in self._better[index]):
+        kind = self._kinds[index]
+        if any(self._does_as_well(other, kind) for other in range(index)):
             return 0
-        tenant = self._tenants[index]
-        enough = max(_ceil(amount, held) for amount, held in zip(deficit, tenant.amounts, strict=True) if held)
-        return min(max(enough, 0), tenant.count)
+        enough = max(_ceil(amount, held) for amount, held in zip(deficit, kind.amounts, strict=True) if held)
+        return min(max(enough, 0), kind.count)
+
+    def _does_as_well(self, index: int, kind: _Kind) -> bool:
+        other, taken = self._kinds[index], self._taken[index]
+        if taken >= other.count or other.tasks > kind.tasks:
+            return False
+        if not all(map(int.__ge__, other.amounts, kind.amounts)):
+            return False
+        if other.priority < kind.priority or other.tasks < kind.tasks:
+            return True
+        return other.next_ms(taken) >= kind.members[0].started_ms
 
     def _may_win(self, index: int, deficit: tuple[int, ...], cost: Cost) -> bool:
         """Whether what is still lacking could be covered by few enough tasks, if all were as large as the largest."""
@@ -139,46 +185,37 @@ class _Search:
                 return False
             if amount > 0:
                 fewest = max(fewest, _ceil(amount, most))
-        # tenants are sorted by priority, so none that comes is less important than this one
-        bound = (cost[0] + fewest, cost[1] + fewest * self._tenants[index].priority)
+        # kinds are sorted by priority, so none that comes is less important than this one
+        bound = (cost[0] + fewest, cost[1] + fewest * self._kinds[index].priority)
         return bound <= self.best.cost[:2]
 
 
-def _quick(tenants: list[Tenant], deficit: tuple[int, ...]) -> Chosen:
+def _quick(kinds: list[_Kind], deficit: tuple[int, ...]) -> list[int]:
     """A good choice to start from: those first that cover the largest part of what lacks."""
-    chosen: Chosen = {}
-    left = deficit
-    for each in sorted(tenants, key=lambda each: -_covered(each, deficit) / each.tasks):
-        enough = max((_ceil(amount, held) for amount, held in zip(left, each.amounts, strict=True) if held), default=0)
-        count = min(max(enough, 0), each.count)
-        if count:
-            chosen[each.entry] = count
-            left = tuple(amount - held * count for amount, held in zip(left, each.amounts, strict=True))
+    counts, left = [0] * len(kinds), deficit
+    for index in sorted(range(len(kinds)), key=lambda each: -_covered(kinds[each], deficit) / kinds[each].tasks):
+        kind = kinds[index]
+        enough = max((_ceil(amount, held) for amount, held in zip(left, kind.amounts, strict=True) if held), default=0)
+        counts[index] = min(max(enough, 0), kind.count)
+        left = tuple(amount - held * counts[index] for amount, held in zip(left, kind.amounts, strict=True))
         if max(left) <= 0:
             break
-    return _without_idle(tenants, chosen, deficit)
+    return _without_idle(kinds, counts, left)
 
 
-def _covered(tenant: Tenant, deficit: tuple[int, ...]) -> float:
-    return sum(min(held, amount) / amount for amount, held in zip(deficit, tenant.amounts, strict=True))
+def _without_idle(kinds: list[_Kind], counts: list[int], left: tuple[int, ...]) -> list[int]:
+    """Leave out who turned out not to be needed, the most important first. What is left is below zero: to spare."""
+    spare = [-amount for amount in left]
+    for index in reversed(range(len(kinds))):
+        amounts = kinds[index].amounts
+        while counts[index] and all(map(int.__ge__, spare, amounts)):
+            counts[index] -= 1
+            spare = [has - held for has, held in zip(spare, amounts, strict=True)]
+    return counts
 
 
-def _without_idle(tenants: list[Tenant], chosen: Chosen, deficit: tuple[int, ...]) -> Chosen:
-    """Leave out who turned out not to be needed, the most important first."""
-    for each in reversed(tenants):
-        while chosen.get(each.entry, 0):
-            fewer = {**chosen, each.entry: chosen[each.entry] - 1}
-            if not _cover(tenants, fewer, deficit):
-                break
-            chosen = fewer
-    return {entry: count for entry, count in chosen.items() if count}
-
-
-def _cover(tenants: list[Tenant], chosen: Chosen, deficit: tuple[int, ...]) -> bool:
-    return all(
-        sum(each.amounts[number] * chosen.get(each.entry, 0) for each in tenants) >= amount
-        for number, amount in enumerate(deficit)
-    )
+def _covered(kind: _Kind, deficit: tuple[int, ...]) -> float:
+    return sum(min(held, amount) / amount for amount, held in zip(deficit, kind.amounts, strict=True))
 
 
 def _ceil(amount: int, held: int) -> int:

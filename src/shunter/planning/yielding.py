@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shunter.planning.candidates import feasible
+from shunter.planning.coupling import minds_company
 from shunter.planning.occupancy import Occupancy
 from shunter.planning.site import Site
 from shunter.planning.victims import (
@@ -29,21 +30,27 @@ from shunter.planning.victims import (
 from shunter.planning.view import BoolArray, IntArray, Queued
 
 NODES_SEARCHED_MAX = 64  # before the first task of a class has its node
-NODES_MORE_MAX = 4  # and for each task after it
+NODES_MORE_MAX = 2  # and for each task after it
+Costs = dict[int, Cost]  # by row
+AT_MOST: Cost = (2**31, 0, 0)  # above what any victims cost
 AT_LEAST_ONE: Cost = (1, 0, -(2**62))  # below what victims cost wherever there must be any
 
 
 class Yielding:
     """`counts` says how many tasks of each entry may still end; its owner keeps it true, and calls `renew` for rows."""
 
-    def __init__(self, queued: Queued, site: Site, occupancy: Occupancy, counts: IntArray) -> None:
+    def __init__(
+        self, queued: Queued, site: Site, occupancy: Occupancy, counts: IntArray, known: Costs | None = None
+    ) -> None:
+        self._known: Costs = {} if known is None else known  # what was found out about rows, kept true here
         self._queued = queued
         self._site = site
         self._occupancy = occupancy
         self._counts = counts
         self._is_exclusive = queued.task_class.rules is not None and queued.task_class.rules.exclusive
-        self._searches = NODES_SEARCHED_MAX
+        self._searches = NODES_MORE_MAX if self._known else NODES_SEARCHED_MAX
         self._effort = Effort(SEARCH_STEPS_MAX)
+        self._searched = 0
         self._allowed = self._allow()
         self._age = [0] * site.ledger.count  # of what is known of each row: what is older is void
         self._heap: list[tuple[Cost, int, int, Victims | None]] = self._bounds()
@@ -57,28 +64,39 @@ class Yielding:
                 continue
             if victims is not None:
                 return row, victims
-            if self._searches > 0:
+            if self._searches > 0 or row in self._known:
                 self._search(row)
         return None
 
     def renew(self, row: int, others: IntArray) -> None:
         """Tasks on the row have ended, and one of the class has its place there. Where a gang has ended, so have tasks
         on other rows: what comes free there costs nothing more."""
-        if self._site.couplings.couples(self._queued.task_class):
+        if minds_company(self._queued.task_class):
             self._allowed = self._allow()
         self._searches += NODES_MORE_MAX
         self._age[row] += 1
-        self._search(row)
+        self._known.pop(row, None)
+        bound = self._bound(row)
+        if bound is not None:
+            heapq.heappush(self._heap, (bound, row, self._age[row], None))
         has_room = self._site.ledger.room(self._queued.task_class, others, 1) > 0
         for other, is_free in zip(others.tolist(), has_room.tolist(), strict=True):
             if other != row:
                 self._age[other] += 1
+                self._known.pop(other, None)
                 known = (NOBODY.cost, NOBODY) if is_free and not self._is_exclusive else (AT_LEAST_ONE, None)
                 heapq.heappush(self._heap, (known[0], other, self._age[other], known[1]))
 
+    def take_searched(self) -> int:
+        """How many nodes were searched since this was asked last."""
+        searched, self._searched = self._searched, 0
+        return searched
+
     def _search(self, row: int) -> None:
-        self._searches -= 1
+        self._searches -= row not in self._known
+        self._searched += 1
         victims = self._victims_on(row)
+        self._known[row] = victims.cost if victims is not None else AT_MOST
         if victims is not None:
             self._age[row] += 1
             heapq.heappush(self._heap, (victims.cost, row, self._age[row], victims))
@@ -117,11 +135,28 @@ class Yielding:
         np.minimum.at(tasks, nodes, parts.tasks)
         np.minimum.at(priority, nodes, parts.priority)
         np.maximum.at(started, nodes, parts.started_ms)
-        fewest *= np.where(possible, tasks, 1)
-        return [
-            ((int(fewest[row]), int(fewest[row] * priority[row]), -int(fewest[row] * started[row])), row, 0, None)
-            for row in np.flatnonzero(possible).tolist()
-        ]
+        found = np.flatnonzero(possible)
+        fewest = fewest[found] * tasks[found]
+        columns = (fewest, fewest * priority[found], -fewest * started[found], found)
+        facts, known = zip(*(each.tolist() for each in columns), strict=True), self._known
+        return [(max((n, p, s), known[row]) if row in known else (n, p, s), row, 0, None) for n, p, s, row in facts]
+
+    def _bound(self, row: int) -> Cost | None:
+        """The same for one row; None if not enough can end there."""
+        ledger, needs = self._site.ledger, self._queued.task_class.needs
+        columns = [ledger.column[resource] for resource in needs]
+        tenants = self._tenants(row, columns)
+        if not tenants:
+            return None
+        fewest = 1
+        for number, need in enumerate(needs.values()):
+            lacking = need - int(ledger.free[columns[number], row])
+            if sum(each.amounts[number] * each.count for each in tenants) < lacking:
+                return None
+            fewest = max(fewest, -(-lacking // max(1, *(each.amounts[number] for each in tenants))))
+        fewest *= min(each.tasks for each in tenants)
+        started_ms = max(each.started_ms for each in tenants)
+        return fewest, fewest * min(each.priority for each in tenants), -fewest * (started_ms + 1)
 
     def _parts(self) -> _Parts:
         """What can end by itself on a node: a task of an entry, or all that a gang has there."""
@@ -185,23 +220,20 @@ class Yielding:
 
     def _tenants(self, row: int, columns: list[int]) -> list[Tenant]:
         running, gang = self._occupancy.running, self._occupancy.gang
-        entries = [entry for entry in self._occupancy.on(row).tolist() if self._counts[entry] > 0]
-        gangs = {int(gang[entry]): entry for entry in reversed(entries) if gang[entry]} if self._occupancy.gangs else {}
-        tenants = [
-            Tenant(
-                entry,
-                tuple(self._occupancy.amounts[columns, entry].tolist()),
-                int(self._counts[entry]),
-                int(running.priority[entry]),
-                int(running.started_ms[entry]),
-            )
-            for entry in entries
-            if not gang[entry]
-        ]
-        return tenants + [
-            self._gang_on(entry, [each for each in entries if gang[each] == number], columns)
-            for number, entry in gangs.items()
-        ]
+        entries = self._occupancy.on(row)
+        entries = entries[self._counts[entries] > 0]
+        plain = entries[gang[entries] == 0] if self._occupancy.gangs else entries
+        amounts = self._occupancy.amounts[np.array(columns)[:, None], plain].T.tolist()
+        columns_of = (self._counts, running.priority, running.started_ms)
+        facts = zip(plain.tolist(), amounts, *(each[plain].tolist() for each in columns_of), strict=True)
+        tenants = [Tenant(entry, tuple(held), *rest) for entry, held, *rest in facts]
+        if len(plain) == len(entries):
+            return tenants
+        ganged = [(int(gang[entry]), entry) for entry in entries.tolist() if gang[entry]]
+        for number in dict.fromkeys(each for each, _ in ganged):
+            here = [entry for each, entry in ganged if each == number]
+            tenants.append(self._gang_on(here[0], here, columns))
+        return tenants
 
     def _gang_on(self, entry: int, here: list[int], columns: list[int]) -> Tenant:
         """What a gang has on the node, at the price of all of it. Its age is the mean."""

@@ -36,11 +36,11 @@ def test_tasks_without_a_lane_hold_nothing() -> None:
         await stage.submit(spec("many", 4))
         [lanes] = stage.engine.state.nodes.records[node].lanes.values()
         assert lanes.width == 4
-        lanes.width = 3  # as if one more than there are lanes had been handed out
+        lanes.width = lanes.task_class.width = 3  # as if one more than there are lanes had been handed out
         view = build_view(stage.engine.state)
         assert view.running is not None
         assert int(view.running().count.sum()) == 3
-        lanes.width = 4
+        lanes.width = lanes.task_class.width = 4
 
     play(scene)
 

@@ -12,17 +12,21 @@ from hypothesis import strategies as st
 from shunter.planning import preemption
 from shunter.planning.gangs import Item, place_gang
 from shunter.planning.occupancy import Occupancy, read_occupancy
-from shunter.planning.preemption import PREEMPT_GAP, Outcome, preempt
+from shunter.planning.preemption import PREEMPT_GAP, Begun, Outcome, Slice, preempt
 from shunter.planning.scores import SCORES
 from shunter.planning.site import Site
 from shunter.planning.victims import Effort, Tenant, choose_victims
 from shunter.planning.view import Queued, Rules, TaskClass
 from tests.unit.planning.yards import Task, Yard
 
+LARGEST_GANG = 20  # tasks of a gang in a random yard, at most
+
 
 def ask(yard: Yard, item: Item) -> Outcome | None:
     site, occupancy = prepare(yard)
-    return preempt(item, site, occupancy)
+    outcome = preempt(item, site, occupancy)
+    assert not isinstance(outcome, Begun), "nothing limits it"
+    return outcome
 
 
 def prepare(yard: Yard) -> tuple[Site, Occupancy]:
@@ -247,6 +251,51 @@ def test_the_room_of_a_gang_that_ends_serves_winners_on_all_its_nodes() -> None:
     boss = yard.make_class("boss", 90, cpu=2, rules=Rules(0, distinct="host", gang=9))
     two = Item((Queued(boss, 2, 0),), gang=9)
     assert ended(yard, ask(yard, two)) == {("gang", 1, 1), ("gang", 2, 1)}, "and the old one goes on"
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=100, deadline=None)
+def test_a_search_in_slices_ends_as_one_without(seed: int) -> None:
+    """As many are placed, nobody ends in vain, and no more than a task or so more, since each slice looks anew."""
+    rng = random.Random(seed)
+    yard = random_yard(rng, gangs=1)
+    boss = yard.make_class("boss", 90, cpu=rng.randrange(1, 4), memory=rng.randrange(1, 4), rules=Rules(0, gang=9))
+    item = Item((Queued(boss, rng.randrange(1, 6), 0),), gang=rng.choice([0, 9]))
+    note(f"seed {seed}: {boss.needs} x {item.count}, {[(task.task_class.needs, task.row) for task in yard.tasks]}")
+    whole = ask(yard, item)
+    begun: Begun | None = None
+    for _ in range(100):
+        site, occupancy = prepare(yard)
+        outcome = preempt(item, site, occupancy, slice=Slice(1), begun=begun)
+        if not isinstance(outcome, Begun):
+            break
+        begun = outcome
+    assert (whole is None) == (outcome is None)
+    if whole is None or outcome is None:
+        return
+    assert not isinstance(outcome, Begun)
+    counts = [sum(int(picked.counts.sum()) for _, picked in each.placed) for each in (whole, outcome)]
+    assert counts[0] == counts[1]
+    assert sum(outcome.chosen.values()) <= sum(whole.chosen.values()) + LARGEST_GANG
+
+
+def test_a_begun_search_starts_over_when_its_victims_are_gone() -> None:
+    yard = Yard()
+    for _ in range(3):
+        yard.add(4)
+    low = yard.make_class("low", 10, cpu=4)
+    first, *_ = [yard.run(low, row) for row in (1, 2, 3)]
+    boss = yard.make_class("boss", 90, cpu=4, rules=Rules(0, gang=9))
+    item = Item((Queued(boss, 2, 0),), gang=9)
+    site, occupancy = prepare(yard)
+    begun = preempt(item, site, occupancy, slice=Slice(1))
+    assert isinstance(begun, Begun) and sum(begun.ends.values()) == 1
+    (_, node) = next(iter(begun.ends))
+    yard.end(next(task for task in yard.tasks if task.row == node))
+    site, occupancy = prepare(yard)
+    outcome = preempt(item, site, occupancy, begun=begun)
+    assert isinstance(outcome, Outcome)
+    assert sum(outcome.chosen.values()) == 1 and first.row in (1, 2, 3), "one is enough now"
 
 
 def random_yard(rng: random.Random, gangs: int = 0) -> Yard:
