@@ -1,7 +1,8 @@
 """The planner with all of its order: priorities with ageing, deadlines, fair shares, queues, licences and constraints.
 
-A full pass over everything that waits, cut into slices, and rounds in which little changed. Growth with the number of
-nodes is printed for both. Run: python -m benchmarks.order
+A full pass over everything that waits, cut into slices, and rounds in which little changed; then, on full clusters, the
+slices of gangs for which others have to end, or which get a reservation. Growth with the number of nodes is printed for
+all of it. Run: python -m benchmarks.order
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from benchmarks.crowd import Crowd, Took
 from benchmarks.measure import Bar, Report, Sample, read_options
 from benchmarks.planner import GI, SEED, count_placed, make_nodes
 from shunter.planning.planner import build_policy
@@ -38,10 +40,12 @@ class Size:
     tasks_a_class: int
     changes: int
     rounds: int
+    preempting: int = 100  # tasks of the gang for which others end
+    reserving: int = 500  # and of the one that gets a reservation
 
 
 FULL = Size(5_000, (1_000, 2_000, 10_000), classes=5_000, tasks_a_class=20, changes=10, rounds=50)
-SMALL = Size(200, (100,), classes=200, tasks_a_class=20, changes=10, rounds=5)
+SMALL = Size(200, (100,), classes=200, tasks_a_class=20, changes=10, rounds=5, preempting=20, reserving=40)
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,23 @@ def main() -> None:
         tell(f"{what}, round of {size.changes} changes", "ms", "round_ms", ROUND if is_judged else None)
         tell(f"{what}, the same in processor time", "ms", "round_cpu_ms", None)
         tell(f"{what}, slowest of {size.rounds} such rounds", "ms", "round_most_ms", None)
+    for nodes in (size.nodes, *size.growth):
+        _tell_gangs(report, size, nodes, options.rounds)
+
+
+def _tell_gangs(report: Report, size: Size, nodes: int, rounds: int) -> None:
+    crowd, bar = Crowd(nodes), SLICE if nodes == size.nodes else None
+    where = f"on {nodes:,} nodes with {len(crowd.running.count):,} running tasks"
+    for what, count, priority in (
+        (f"a gang of {size.preempting} for which others end", size.preempting, 90),
+        (f"a gang of {size.reserving} that gets a reservation", size.reserving, 15),
+    ):
+        taken = [list(crowd.start_gang(POLICY, count, priority)) for _ in range(rounds)]
+        longest = Sample(tuple(1e3 * max(took.wall_s for took in slices) for slices in taken))
+        longest_cpu = Sample(tuple(1e3 * max(took.cpu_s for took in slices) for slices in taken))
+        report.figure(f"{what} {where}, longest slice", "ms", longest, bar)
+        report.figure(f"{what} {where}, the same in processor time", "ms", longest_cpu, None)
+        report.figure(f"{what} {where}, slices", "slices", Sample(tuple(float(len(slices)) for slices in taken)), None)
 
 
 def measure(size: Size, nodes: int) -> Result:
@@ -89,14 +110,6 @@ def measure(size: Size, nodes: int) -> Result:
         round_cpu_ms=1e3 * statistics.median(took.cpu_s for took in rounds),
         round_most_ms=1e3 * max(took.wall_s for took in rounds),
     )
-
-
-@dataclass(frozen=True)
-class Took:
-    """On a machine with other work only processor time says something about the planner."""
-
-    wall_s: float
-    cpu_s: float
 
 
 class Yard:

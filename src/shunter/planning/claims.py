@@ -17,10 +17,12 @@ from shunter.planning.backfill import HOLD_AFTER_S, RESERVE_AFTER_S, Promise, Re
 from shunter.planning.gangs import Item, Placed
 from shunter.planning.occupancy import Occupancy, read_occupancy
 from shunter.planning.pick import Picked
-from shunter.planning.preemption import PREEMPT_GAP, SLICE_SEARCHES_MAX, WINNERS_MAX, Begun, Outcome, Slice, preempt
+from shunter.planning.preemption import PREEMPT_GAP, WINNERS_MAX, Begun, Outcome, preempt
 from shunter.planning.site import Ceiling, Site
 from shunter.planning.view import ClusterView, IntArray, Kept, Preemption, Queued, TaskClass
+from shunter.planning.yielding import Slice
 
+RESERVING_SEARCHES = 10  # after more searches than this in vain, a reservation waits for the next decision
 BLOCKED_MAX = 4  # items for which room is made or reserved in one decision, the most urgent first
 IN_VAIN_MS = 1_000  # an item for which no victims were found is not looked at again for so long
 NAMED_MAX = 3  # nodes named in a reason
@@ -179,9 +181,11 @@ class Claims:
             return
         if self._future is None:
             self._future, self._occupancy = _after_stopping(self._site, self._occupancy)
+            self._slice.charge(len(self._occupancy.running.count))
         for place, item in enumerate(pending):
+            before = self._slice.searches
             has_room = self._make_room(item, self._future, self._occupancy)
-            if not has_room and self._slice.searches < SLICE_SEARCHES_MAX // 2:
+            if not has_room and self._slice.searches < before - RESERVING_SEARCHES:
                 self.is_cut = True  # what was spent on victims in vain is enough for now: the reservation comes next
             if self.is_cut:
                 self._pending = pending[place:]

@@ -21,13 +21,12 @@ from shunter.planning.pick import Picked
 from shunter.planning.site import NOWHERE, Site
 from shunter.planning.victims import Chosen
 from shunter.planning.view import IntArray, Preemption, Queued
-from shunter.planning.yielding import Costs, Yielding
+from shunter.planning.yielding import Costs, Slice, Yielding
 
 PREEMPT_GAP = 10  # a task is ended only for one whose priority is at least so much higher
 WINNERS_MAX = 50  # nodes on which room is made in one decision; the next goes on
 GANG_WINNERS_MAX = 200  # the same for a gang, which cannot go on the next time
-SLICE_SEARCHES_MAX = 100  # nodes that are searched for victims in one decision; it takes about 30 ms
-SLICES_MAX = 20  # after which an attempt is given up: too much changes while it goes on
+SLICES_MAX = 50  # after which an attempt is given up: too much changes while it goes on
 NO_LIMIT = 2**31
 LET_GO_MAX = 16  # chosen tasks that others are moved for, to let them go on
 NO_ROWS: IntArray = np.empty(0, np.int64)
@@ -56,13 +55,6 @@ class Begun:
     slices: int = 1
 
 
-@dataclass(slots=True)
-class Slice:
-    """What may still be done in one decision."""
-
-    searches: int = SLICE_SEARCHES_MAX
-
-
 def preempt(
     item: Item, future: Site, occupancy: Occupancy, gap: int = PREEMPT_GAP, slice: Slice | None = None,
     begun: Begun | None = None,
@@ -79,7 +71,7 @@ def preempt(
     elif begun is None and item.is_whole and not attempt.may_fit():
         return None
     is_placed = attempt.place()
-    if attempt.is_cut:
+    if attempt.is_over:
         return attempt.begun(slices) if slices < SLICES_MAX else None
     if not is_placed:
         return None
@@ -90,7 +82,6 @@ def preempt(
 class _Attempt:
     def __init__(self, item: Item, future: Site, occupancy: Occupancy, gap: int, slice: Slice) -> None:
         self._slice = slice
-        self.is_cut = False
         self._item = item
         self._future = future
         self._occupancy = occupancy
@@ -123,6 +114,11 @@ class _Attempt:
             if missing and not self._place_by_force(queued, missing):
                 return bool(self._placed) and not self._item.is_whole
         return True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the slice has ended before the attempt."""
+        return self._slice.is_over
 
     def begun(self, slices: int) -> Begun:
         placed = tuple((queued.task_class.id, picked.rows, picked.counts) for queued, picked in self._placed)
@@ -199,15 +195,11 @@ class _Attempt:
     def _place_by_force(self, queued: Queued, missing: int) -> bool:
         """End others for the tasks that are still missing, one after another. False if not all could be placed."""
         known = self._known.setdefault(queued.task_class.id, {})
-        yielding = Yielding(queued, self._site, self._occupancy, self._count, known)
+        yielding = Yielding(queued, self._site, self._occupancy, self._count, self._slice, known)
         while missing:
             if self.winners == (GANG_WINNERS_MAX if self._item.is_whole else WINNERS_MAX):
                 return False
-            if self._slice.searches <= 0:
-                self.is_cut = True
-                return False
             found = yielding.cheapest()
-            self._slice.searches -= yielding.take_searched()
             if found is None:
                 return False
             row, victims = found

@@ -31,33 +31,49 @@ from shunter.planning.view import BoolArray, IntArray, Queued
 
 NODES_SEARCHED_MAX = 64  # before the first task of a class has its node
 NODES_MORE_MAX = 2  # and for each task after it
+SLICE_SEARCHES_MAX = 100  # nodes that are searched in one decision; it takes about 30 ms
+SLICE_SEARCHES_MIN = 20
+ENTRIES_A_SEARCH = 4_000  # of what runs: to read so many takes as long as a search
 Costs = dict[int, Cost]  # by row
 AT_MOST: Cost = (2**31, 0, 0)  # above what any victims cost
 AT_LEAST_ONE: Cost = (1, 0, -(2**62))  # below what victims cost wherever there must be any
+
+
+@dataclass(slots=True)
+class Slice:
+    """What may still be done in one decision."""
+
+    searches: int = SLICE_SEARCHES_MAX
+    is_over: bool = False
+
+    def charge(self, entries: int) -> None:
+        """So much had to be read first."""
+        self.searches = max(self.searches - entries // ENTRIES_A_SEARCH, SLICE_SEARCHES_MIN)
 
 
 class Yielding:
     """`counts` says how many tasks of each entry may still end; its owner keeps it true, and calls `renew` for rows."""
 
     def __init__(
-        self, queued: Queued, site: Site, occupancy: Occupancy, counts: IntArray, known: Costs | None = None
+        self, queued: Queued, site: Site, occupancy: Occupancy, counts: IntArray, slice: Slice, known: Costs
     ) -> None:
-        self._known: Costs = {} if known is None else known  # what was found out about rows, kept true here
+        self._known = known  # what was found out about rows, kept true here
+        self._slice = slice
         self._queued = queued
         self._site = site
         self._occupancy = occupancy
         self._counts = counts
         self._is_exclusive = queued.task_class.rules is not None and queued.task_class.rules.exclusive
-        self._searches = NODES_MORE_MAX if self._known else NODES_SEARCHED_MAX
+        self._searches = max(NODES_SEARCHED_MAX - len(known), NODES_MORE_MAX)
         self._effort = Effort(SEARCH_STEPS_MAX)
-        self._searched = 0
         self._allowed = self._allow()
         self._age = [0] * site.ledger.count  # of what is known of each row: what is older is void
         self._heap: list[tuple[Cost, int, int, Victims | None]] = self._bounds()
         heapq.heapify(self._heap)
 
     def cheapest(self) -> tuple[int, Victims] | None:
-        """The row on which room for one task costs least, and who has to end there; it leaves the line."""
+        """The row on which room for one task costs least, and who has to end there; it leaves the line. None if there
+        is none, or the slice is over."""
         while self._heap:
             _, row, age, victims = heapq.heappop(self._heap)
             if not self._allowed[row] or age != self._age[row]:
@@ -65,6 +81,9 @@ class Yielding:
             if victims is not None:
                 return row, victims
             if self._searches > 0 or row in self._known:
+                if self._slice.searches <= 0:
+                    self._slice.is_over = True
+                    return None
                 self._search(row)
         return None
 
@@ -87,14 +106,9 @@ class Yielding:
                 known = (NOBODY.cost, NOBODY) if is_free and not self._is_exclusive else (AT_LEAST_ONE, None)
                 heapq.heappush(self._heap, (known[0], other, self._age[other], known[1]))
 
-    def take_searched(self) -> int:
-        """How many nodes were searched since this was asked last."""
-        searched, self._searched = self._searched, 0
-        return searched
-
     def _search(self, row: int) -> None:
         self._searches -= row not in self._known
-        self._searched += 1
+        self._slice.searches -= 1
         victims = self._victims_on(row)
         self._known[row] = victims.cost if victims is not None else AT_MOST
         if victims is not None:

@@ -17,9 +17,9 @@ def test_a_small_run_measures_three_policies_in_three_scenes() -> None:
     assert all(figure["value"] > 0 for figure in figures)
 
 
-def test_a_small_run_of_the_order_measures_passes_slices_and_rounds_for_two_sizes() -> None:
+def test_a_small_run_of_the_order_measures_passes_slices_rounds_and_gangs_for_two_sizes() -> None:
     figures = run_small("order")
-    assert len(figures) == 14
+    assert len(figures) == 14 + 12
     assert all(figure["value"] > 0 for figure in figures)
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from shunter.model.jobs import Affinity
+from shunter.planning import claims, yielding
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.scores import SCORES
 from shunter.planning.view import Decision, Queued, QueueRules, Rules, TaskClass
@@ -221,3 +223,26 @@ def assert_gangs_whole(decision: Decision, queued: list[Queued]) -> None:
             assert started in (0, each.count)
             gangs.setdefault(each.task_class.rules.gang, []).append(started > 0)
     assert all(all(each) or not any(each) for each in gangs.values())
+
+
+def test_a_search_for_victims_takes_several_decisions_and_nobody_behind_is_served_before_it_is_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(yielding, "SLICE_SEARCHES_MIN", 1)
+    monkeypatch.setattr(claims, "Slice", lambda: yielding.Slice(1))
+    yard = Yard()
+    low = yard.make_class("low", 10, cpu=3)
+    for _ in range(3):
+        yard.run(low, yard.add(4))
+    gang = yard.make_class("gang", 90, cpu=4, rules=Rules(0, gang=1))
+    small = yard.make_class("small", 10, cpu=1)
+    queued = [Queued(gang, 3, 0), Queued(small, 3, 1)]
+    planner, decisions = Planner(STAGES), list[Decision]()
+    while not decisions or decisions[-1].is_partial:
+        decisions.append(planner.decide(yard.view(queued), 0.0, 100))
+        assert len(decisions) < 20
+    *slices, last = decisions
+    assert len(slices) >= 2
+    assert not any(each.preemptions or each.placements for each in slices)
+    assert sorted((each.node, each.count) for each in last.preemptions) == [(1, 1), (2, 1), (3, 1)]
+    assert not last.placements, "the room of the small ones is the gang's"
