@@ -46,6 +46,7 @@ class Brain:
         self._filters = filters
         self._ledger: Ledger | None = None
         self._fallback: Policy | None = None
+        self.said = Decision(0)  # what was decided last, before anything of it was left out
         self.objects_seen = 0  # their revision when the policy decided last
         self.use(policy)
 
@@ -91,13 +92,15 @@ class Brain:
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
         if isinstance(self.policy, Planner) and self.policy.is_built_in:
-            return self.policy.decide(view, now, budget)
+            self.said = self.policy.decide(view, now, budget)
+            return self.said
         if not self.outside:
             try:
                 return self._ask(view, now, budget)
             except Exception as error:  # a stranger's code
                 self.complain(error)
-        return self._standby().decide(view, now, budget)
+        self.said = self._standby().decide(view, now, budget)
+        return self.said
 
     def _standby(self) -> Policy:
         if self._fallback is None:
@@ -107,16 +110,16 @@ class Brain:
     def _ask(self, view: ClusterView, now: float, budget: int) -> Decision:
         """Of a stranger: it sees what it wants, and what it says is looked at."""
         if isinstance(self.policy, Planner):
-            decision = self.policy.decide(view, now, budget)
-            check_decision(decision, view)
-            return decision
+            self.said = self.policy.decide(view, now, budget)
+            check_decision(self.said, view)
+            return self.said
         law, wants = self._law_of(view), wants_of(self.policy)
         shown = limit_view(view, wants)
         if TASKS in wants:
             shown = replace(shown, accepts=self._law_of(shown).accepts)
-        decision = self.policy.decide(shown, now, budget)
-        check_decision(decision, shown)
-        return self._lawful(decision, view, law)
+        self.said = self.policy.decide(shown, now, budget)
+        check_decision(self.said, shown)
+        return self._lawful(self.said, view, law)
 
     def fork(self) -> Brain:
         policy = self.policy if self.outside else fork_policy(self.policy)
@@ -139,8 +142,7 @@ class Brain:
                 self.note(LEFT_OUT)
             if len(admitted.nodes):
                 kept.append(admitted)
-        decision.placements = kept
-        return decision
+        return replace(decision, placements=kept)
 
     def complain(self, error: Exception) -> None:
         """The policy failed, and the default decides."""

@@ -20,6 +20,7 @@ from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 
 Aside = Callable[[Callable[[], Any]], Awaitable[Any]]
+REFUSED_S = 0.1  # after a decision was refused whole
 log = Log(__name__)
 
 
@@ -31,6 +32,7 @@ async def drive(engine: Engine, policy: Policy, clock: Clock, aside: Aside) -> N
             await _serve(engine, session, Thinker(policy), aside)
         except Rejected as error:  # its lease ended while it thought
             log.warning("policy.refused", policy=policy.name, error=error)
+            await clock.sleep(REFUSED_S)
         except Unavailable as error:
             log.warning("policy.refused", policy=policy.name, error=error)
             await clock.sleep(error.retry_after_s)

@@ -342,11 +342,12 @@ class Engine:
             end_jobs(round)  # before placing: what waited for them may be placed at once
             keep_up(round)
             reconcile(round)
+            is_led = self.schedulers.is_led(round.now_ms)
             if self._is_paused:
                 keep_gangs_whole(round)
                 shrink(round)  # lanes that nobody gives up now would stay reserved in the next life
             else:
-                place(round, self.brain, self.schedulers.is_led(round.now_ms))
+                place(round, self.brain, is_led)
                 reconcile_placed(round)
             self._has_backlog |= round.has_backlog
             await self._commit(round)

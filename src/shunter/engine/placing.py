@@ -65,7 +65,7 @@ def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
     if notes is None:
         return policy.decide(view, now, budget)
     decision = policy.decide(notes.look(view, now, budget), now, budget)
-    notes.note(decision)
+    notes.note(policy.said if isinstance(policy, Brain) else decision)
     return decision
 
 

@@ -92,8 +92,12 @@ class _Mind:
         assert self.situation is not None
         assert self.view is not None
         situation, missing = self.situation, self.reader.missing
-        decide = self.policy.decide if self.brain is None else self.brain.decide
-        made = decision_row(decide(self.view, situation.now, situation.budget), situation.delta.number)
+        if self.brain is None:
+            decision = self.policy.decide(self.view, situation.now, situation.budget)
+        else:
+            self.brain.decide(self.view, situation.now, situation.budget)
+            decision = self.brain.said
+        made = decision_row(decision, situation.delta.number)
         return Replayed(
             source=self.began.source,
             policy=self.began.policy,

@@ -10,7 +10,7 @@ from random import Random
 from typing import Protocol, TypeVar
 
 from shunter.engine.brain import Brain
-from shunter.engine.cluster_view import build_view
+from shunter.engine.cluster_view import build_view, note_changes
 from shunter.engine.flight import FlightRecorder
 from shunter.engine.onlookers import Onlookers
 from shunter.engine.outside import Decider, on_decision
@@ -75,7 +75,8 @@ class SchedulerDesk:
                 session.news.set()
                 continue
             state = self._host.state
-            seen = state.version, state.nodes.view.tick
+            note_changes(state)  # a back-off that is over changes what waits, and commits nothing
+            seen = state.version, state.nodes.view.tick, state.waiting.tick
             if not session.is_over and (seen != session.shown or is_asked_again):
                 return self._show(session, seen)
         return None
@@ -102,7 +103,7 @@ class SchedulerDesk:
             return self.onlookers.compare(session, row, self._host.state.version)
         session.spend(self._now_ms())
         tasks, most = sum(sum(each.counts) for each in row.placements), self._host.settings.round_placements_max
-        if tasks > most:
+        if tasks > most and not self._is_one_gang(row):
             raise TooLarge(f"the decision places {tasks} tasks; a decision places {most} at most (its budget)")
         answer = await self._host.ask(partial(self._on_decision, session=session, row=row))
         session.again_ms = None if row.again_in_ms is None else self._now_ms() + row.again_in_ms
@@ -175,7 +176,7 @@ class SchedulerDesk:
             await self._clock.sleep(too_early_ms / 1000)
         return session.again_ms is not None and self._now_ms() >= session.again_ms
 
-    def _show(self, session: Session, seen: tuple[int, int]) -> Situation:
+    def _show(self, session: Session, seen: tuple[int, int, int]) -> Situation:
         now = self._clock.now()
         session.shown, session.shown_ms, session.again_ms = seen, self._now_ms(), None
         if session.is_local:
@@ -186,6 +187,13 @@ class SchedulerDesk:
         if self.onlookers.flight is not None:
             self.onlookers.flight.shown(session.name, situation, session.writer.wants)
         return situation
+
+    def _is_one_gang(self, row: DecisionRow) -> bool:
+        """A gang cannot be cut: one that is larger than the budget goes by itself."""
+        classes = self._host.state.classes
+        rules = [record.key.rules if (record := classes.get(each.class_id)) else None for each in row.placements]
+        gangs = {each.gang if each is not None else 0 for each in rules}
+        return len(gangs) == 1 and gangs != {0}
 
     def _leads(self, session: Session) -> bool:
         return session.mode == LEAD and session.name == self._host.brain.outside

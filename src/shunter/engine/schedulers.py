@@ -40,7 +40,7 @@ class Session:
     over_because: str = ""
     is_waiting: bool = False  # for news
     again_ms: int | None = None  # when it wants to decide again, even if nothing changes
-    shown: tuple[int, int] = (-1, -1)  # version of the state and tick of the nodes
+    shown: tuple[int, int, int] = (-1, -1, -1)  # version of the state, ticks of the nodes and of what waits
     shown_ms: int = 0
     decisions: int = 0
     refused: int = 0

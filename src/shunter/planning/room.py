@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shunter.planning.suggest import on_nodes
-from shunter.planning.view import ClusterView, Decision, IntArray, Placement, TaskClass
+from shunter.planning.view import ClusterView, Decision, IntArray, Placement, Queued, TaskClass
 
 
 class Room:
@@ -27,6 +27,16 @@ class Room:
         accepts = view.accepts(task_class) if view.accepts is not None else view.nodes.eligible[: view.nodes.count]
         found: IntArray = np.where(accepts, np.maximum(fitting, 0), 0)
         return found
+
+    def fill(self, decision: Decision, queued: Queued, rows: IntArray, most: int | None = None) -> int:
+        """Put as many of what waits on these rows as fit, in this order, `most` at most. Returns how many."""
+        count = queued.count if most is None else min(queued.count, most)
+        room = self.of(queued.task_class)[rows]
+        if not len(room) or count <= 0:
+            return 0
+        counts = np.diff(np.minimum(np.cumsum(np.minimum(room, count)), count), prepend=0)
+        self.place(decision, queued.task_class, np.asarray(rows), counts)
+        return int(counts.sum())
 
     def place(self, decision: Decision, task_class: TaskClass, rows: IntArray, counts: IntArray) -> None:
         """Put `counts[i]` tasks on row `rows[i]` into the decision."""

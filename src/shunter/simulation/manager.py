@@ -11,14 +11,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from shunter.engine.driving import drive
 from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import ShunterError
 from shunter.model.messages import LogData, ManagerMessage, Shutdown, StatsData
-from shunter.planning.planner import build_policy
+from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Commit, Purged, Store
 from shunter.ports.workers import AttemptName
+from shunter.simulation.brains import at_once
 from shunter.simulation.disk import Disk, FaultyStore
 from shunter.simulation.process import Gate, GatedClock
 from shunter.simulation.trace import Trace
@@ -66,14 +68,14 @@ class SimulatedManager:
     def name(self) -> str:
         return f"m{self.number}"
 
-    def start(self, policy: str, settings: EngineSettings, store: Store, disk: Disk, ears: Ears) -> None:
+    def start(self, policy: Policy, settings: EngineSettings, store: Store, disk: Disk, ears: Ears) -> None:
         """Begin to live; `is_leading` turns true when it answers."""
         durable = partial(ears.durable, self)
         faulty = FaultyStore(store, disk, self._clock, self.gate, durable, ears.purged)
         self.engine = Engine(
             store=faulty,
             workers=_Overheard(self, ears),
-            policy=build_policy(policy),
+            policy=policy,
             clock=self._clock,
             random=self._chance,
             settings=settings,
@@ -123,6 +125,8 @@ class SimulatedManager:
             ears.recovered(self)
             running = asyncio.create_task(engine.run())
             duties = [running, asyncio.create_task(self._purge_now_and_then())]
+            if not engine.policy.fast:
+                duties.append(asyncio.create_task(drive(engine, engine.policy, self._clock, at_once)))
             await self.watcher.start(engine, list(engine.state.nodes.records))
             self.is_leading = True
             self._trace.note("manager.leads", f"{self.name} epoch {engine.epoch} version {engine.state.version}")

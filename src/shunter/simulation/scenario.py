@@ -30,6 +30,7 @@ class Scenario:
     labels: int
     acts: int  # of other kinds: see `simulation.acts`
     fault_rate: float  # a second
+    is_outside: bool = False  # the policy decides outside of rounds
     has_objects: bool = False  # see `simulation.objects`
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 

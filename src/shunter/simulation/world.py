@@ -18,6 +18,7 @@ from shunter.adapters.memory.store import MemoryStore
 from shunter.model.errors import ShunterError
 from shunter.model.messages import Hello, ManagerMessage
 from shunter.ports.store import Commit, Purged
+from shunter.simulation.brains import Brains, Outside
 from shunter.simulation.checkers import Checkers
 from shunter.simulation.disk import Disk
 from shunter.simulation.faults import Faults
@@ -34,6 +35,8 @@ from shunter.simulation.worker import SimulatedWorker
 
 TROUBLE_MAX_S = 600.0  # within which users are answered and faults are over
 STUCK_AFTER_S = 90.0  # once faults have stopped, some task must end this often until all have
+SEEDED = Brains()
+OUTSIDE_EVERY = 6  # in one world of so many the policy decides outside of rounds
 OBJECTS_FROM = 1_000_000  # seeds from here on have Testbeds, BatchJobs and Schedulings, too
 
 
@@ -59,12 +62,13 @@ class Failed(AssertionError):
         super().__init__("\n".join(lines))
 
 
-def simulate(seed: int, echo: bool = False) -> Outcome:
-    """Run one seed to its end. Raises Failed."""
+def simulate(seed: int, echo: bool = False, brains: Brains = SEEDED) -> Outcome:
+    """Run one seed to its end. Raises Failed. `brains` decide in place of the policy that the seed drew."""
 
     async def main(chance: random.Random) -> Outcome:
-        scenario = replace(draw_scenario(chance), has_objects=seed >= OBJECTS_FROM)
-        world = World(chance, scenario, echo)
+        is_outside = seed % OUTSIDE_EVERY == OUTSIDE_EVERY - 1
+        scenario = replace(draw_scenario(chance), has_objects=seed >= OBJECTS_FROM, is_outside=is_outside)
+        world = World(chance, scenario, echo, brains)
         with world.listening():
             failure = await world.run()
         if failure is not None:
@@ -79,8 +83,9 @@ def simulate(seed: int, echo: bool = False) -> Outcome:
 
 
 class World:
-    def __init__(self, chance: random.Random, scenario: Scenario, echo: bool = False) -> None:
+    def __init__(self, chance: random.Random, scenario: Scenario, echo: bool = False, brains: Brains = SEEDED) -> None:
         self.chance = chance
+        self._brains = brains
         self.scenario = scenario
         self.clock = VirtualClock()
         self.trace = Trace(self.clock.now, echo)
@@ -162,7 +167,11 @@ class World:
         number = len(self.managers) + 1
         manager = SimulatedManager(number, self.clock, self.trace, self.chance, self._gone)
         self.managers.append(manager)
-        manager.start(self.scenario.policy, self.scenario.settings, self.store, self.disk, self)
+        policy = self._brains.make(self.scenario.policy)
+        if self.scenario.is_outside and policy.fast:
+            policy = Outside(policy)
+        manager.start(policy, self.scenario.settings, self.store, self.disk, self)
+        manager.engine.schedulers.record_to(self._brains.record(number))
         for older in self.managers[:-1]:
             if not older.is_over:
                 self.spawn(self._retire(older))

@@ -9,34 +9,15 @@ import pytest
 
 from shunter.engine import flight
 from shunter.engine.replay import Replay
-from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step, decode_record
+from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
 from shunter.model.messages import Held, Inventory
 from shunter.model.situations import RULES, TASKS, WANTS_DEFAULT, PlacementRow
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
 from tests.unit.engine.lives import Life
 from tests.unit.engine.stage import Stage, play, spec
+from tests.unit.engine.tapes import Tape
 from tests.unit.engine.test_outside import Remote, decide, shown
-
-
-class Tape:
-    """The flight log: keeps what is recorded."""
-
-    def __init__(self) -> None:
-        self.segments: list[list[bytes]] = []
-
-    def begin_segment(self) -> None:
-        self.segments.append([])
-
-    def append(self, record: bytes) -> None:
-        self.segments[-1].append(record)
-
-    @property
-    def segment_bytes(self) -> int:
-        return sum(map(len, self.segments[-1])) if self.segments else 0
-
-    def records(self, first: int = 0) -> list[FlightRecord]:
-        return [decode_record(record) for segment in self.segments[first:] for record in segment]
 
 
 def replayed(records: Iterable[FlightRecord], policy: str | None = None) -> list[Replayed]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from shunter.model import testbeds as tb
 from shunter.model.batch_jobs import BatchJobSpec
+from shunter.model.errors import Conflict
 from shunter.model.object_meta import ObjectName
-from shunter.model.objects import BATCH_JOB, TESTBED, Draft
+from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
 from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState
 from shunter.model.situations import OBJECTS, DecisionRow, SchedulingRow
 from shunter.planning.view import ClusterView, Decision, SchedulingDraft
@@ -61,6 +64,19 @@ def test_an_atomic_decision_with_an_impossible_scheduling_makes_none() -> None:
         assert [each.item for each in answer.refusals] == ["schedulings[1]"]
         assert "9" in answer.refusals[0].reason
         assert schedulings(stage) == {}
+
+    play(scene)
+
+
+def test_an_executor_is_not_moved_out_of_its_slot() -> None:
+    async def scene(stage: Stage) -> None:
+        await set_up(stage)
+        await stage.join("n2", cpu=4)
+        await stage.engine.apply_objects([Draft(SCHEDULING, MINE, QUEUE)], "tester")
+        await stage.settle()
+        [(application, _)] = stage.engine.state.objects.applications.items()
+        with pytest.raises(Conflict, match="runs a BatchJob"):
+            await stage.engine.move(application, ("executor", 0), "n2", "tester")
 
     play(scene)
 

@@ -1,0 +1,40 @@
+"""Who decides in a simulated world: any policy, in rounds or outside of them, recorded or not. Handed to `simulate`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from shunter.model.situations import NAMES
+from shunter.planning.limited_view import wants_of
+from shunter.planning.planner import build_policy
+from shunter.planning.view import ClusterView, Decision, Policy
+from shunter.ports.flight import FlightLog
+
+
+@dataclass(frozen=True, slots=True)
+class Brains:
+    """`make` makes the policy of one manager's life, by the name that the seed drew; `record` says where the decisions
+    of the life with this number are recorded, if anywhere."""
+
+    make: Callable[[str], Policy] = build_policy
+    record: Callable[[int], FlightLog | None] = lambda _: None
+
+
+class Outside:
+    """A policy, made to decide outside of rounds: it is shown deltas, and its decisions come in through the inbox."""
+
+    fast = False
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self.name, self.wants = policy.name, tuple(each for each in wants_of(policy) if each != NAMES)
+
+    def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
+        return self._policy.decide(view, now, budget)
+
+
+async def at_once(think: Callable[[], Any]) -> Any:
+    """Nobody waits for a thread in virtual time."""
+    return think()

@@ -1,0 +1,30 @@
+"""Simulated worlds are recorded as real ones are: every life of a manager, decided again, decides the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.engine.replay import Replay
+from shunter.model.flights import Began, Step
+from shunter.planning.planner import build_policy
+from shunter.simulation.brains import Brains
+from shunter.simulation.world import simulate
+from tests.unit.engine.tapes import Tape
+
+SEEDS = (0, 1, 3, 6, 7, 12)  # the policy decides in rounds
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_life_of_a_manager_is_flown_again_alike(seed: int) -> None:
+    tapes: dict[int, Tape] = {}
+    outcome = simulate(seed, brains=Brains(record=lambda number: tapes.setdefault(number, Tape())))
+    decisions = 0
+    for tape in tapes.values():
+        records = tape.records()
+        flown = list(Replay(build_policy).run(records))
+        assert [each.made for each in flown] == [each.recorded for each in flown]
+        assert all(each.is_fresh for each in records if isinstance(each, Began))
+        assert len(flown) == sum(isinstance(each, Step) for each in records)
+        decisions += len(flown)
+    assert decisions > 10
+    assert outcome.digest == simulate(seed).digest, "who records changes nothing"
