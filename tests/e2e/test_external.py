@@ -6,6 +6,7 @@ import http.client
 import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -102,6 +103,59 @@ def test_two_schedulers_write_the_same_job_at_once_and_both_survive(bench: Clust
         "profiler": [{"round": "19"}],
         "packer": [{"round": "19"}],
     }
+
+
+def test_what_was_put_is_there_after_completion_release_and_the_next_run(bench: Cluster) -> None:
+    """S0-06: data of a scheduler outlives the runs of its job."""
+    ask, data = door(bench), {"profiler": [{"sorter": "24 (16)"}, {"crawler": "30"}], "packer": [{"weight": "7"}]}
+    assert ask("PUT", "/external/jobs/crawler", {"name": "crawler", "externalScheduler": data})[0] == 200
+
+    def kept() -> Any:
+        return ask("GET", "/external/jobs/crawler")[1]["externalScheduler"]
+
+    for number in (1, 2):
+        run_once(ask, f"s{number}", "crawler")
+        assert kept() == data
+        release(ask, f"s{number}", "crawler")
+        assert kept() == data
+    assert len(ask("GET", "/external/jobs/crawler")[1]["scheduledEvents"]) == 2
+
+
+def test_each_run_has_an_entry_with_its_times_and_result_over_a_killed_manager(bench: Cluster) -> None:
+    """S0-20."""
+    ask, flag = door(bench), bench.home / "fails"
+    apply(bench, command("moody", "sh", "-c", f"test ! -e {flag}"))
+    expected = []
+    for number, fails in enumerate((False, True, True, False)):
+        flag.touch() if fails else flag.unlink(missing_ok=True)
+        state = run_once(ask, f"s{number}", "moody")
+        assert state == ("FailedState" if fails else "CompletedState")
+        release(ask, f"s{number}", "moody")
+        expected.append((f"s{number}", not fails))
+        if number == 1:
+            bench.kill_manager()
+            bench.up("--cpu", "2", "--external-listen", "127.0.0.1:0", "--external-open")
+            ask = door(bench)
+    events = ask("GET", "/external/jobs/moody")[1]["scheduledEvents"]
+    assert [(each["scheduling"]["name"], each["successful"]) for each in events] == expected
+    times = [datetime.fromisoformat(each[end]) for each in events for end in ("start", "stop")]
+    assert times == sorted(times)
+
+
+def run_once(ask: Ask, scheduling: str, job: str) -> str:
+    """Until a Scheduling of one executor has ended, well or not; how."""
+    ask("POST", "/external/schedulings", {"name": scheduling, "testBed": "bench", "queue": [job]})
+    ends = ("CompletedState", "FailedState")
+
+    def ended() -> Any:
+        return found if (found := ask("GET", f"/external/schedulings/{scheduling}")[1]["state"]) in ends else None
+
+    return str(eventually(ended, f"{scheduling} has ended"))
+
+
+def release(ask: Ask, scheduling: str, job: str) -> None:
+    assert ask("DELETE", f"/external/schedulings/{scheduling}")[0] == 200
+    eventually(lambda: ask("GET", f"/external/jobs/{job}")[1]["state"] == "ReadyState", f"{job} may run again")
 
 
 def test_an_open_door_is_refused_to_other_machines(home: Cluster) -> None:

@@ -347,3 +347,44 @@ def test_nobody_moves_an_executor_out_of_its_slot() -> None:
             await stage.engine.move(order.job, ("executor", 0), "n1", "ada")
 
     play(scene)
+
+
+def test_two_testbeds_on_disjoint_nodes_run_schedulings_at_once_and_know_nothing_of_each_other() -> None:
+    """S0-22."""
+
+    async def scene(stage: Stage) -> None:
+        beds = {name: ObjectName("default", name) for name in ("left", "right")}
+        for name, testbed in beds.items():
+            await stage.join(name)
+            await stage.engine.label_node(name, {f"example.org/{name}": "0"})
+            size = {"cpu": 500, "memory": 2**20}
+            await make(stage, Draft(TESTBED, testbed, TestbedSpec(2, f"example.org/{name}", size)))
+        await make(stage, command("a"), command("b"))
+        await make(stage, queue("l", "a", "a", testbed=beds["left"]), queue("r", "b", "b", testbed=beds["right"]))
+        orders = stage.orders()
+        assert sorted((node, order.job_name) for node, order in orders) == [
+            (1, "bj.a"),
+            (1, "bj.a"),
+            (2, "bj.b"),
+            (2, "bj.b"),
+        ]
+        for node, order in orders:
+            await stage.started(node, order)
+        book = stage.engine.state.objects
+        before = book.testbeds[beds["right"]], book.batch_jobs[ObjectName("default", "b")]
+        for node, order in orders:
+            if node == 1:  # what goes wrong in one is nothing to the other
+                failed = order is orders[0][1]
+                await stage.end(node, order, exit_code=3 if failed else 143, how="" if failed else "stopped")
+        assert scheduling(stage, "l") is SchedulingState.FAILED
+        await stage.engine.delete_object(SCHEDULING, ObjectName("default", "l"))
+        await stage.engine.delete_object(TESTBED, beds["left"])
+        await stage.settle()
+        book = stage.engine.state.objects
+        assert (book.testbeds[beds["right"]], book.batch_jobs[ObjectName("default", "b")]) == before
+        for node, order in orders:
+            if node == 2:
+                await stage.end(node, order)
+        assert scheduling(stage, "r") is SchedulingState.COMPLETED
+
+    play(scene)
