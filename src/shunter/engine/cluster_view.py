@@ -41,6 +41,7 @@ def build_view(state: State) -> ClusterView:
         running=lambda: running(state),
         classes=lambda class_id: state.classes[class_id].task_class,
         tally=lambda class_id: tally(state, class_id),
+        leaving=lambda class_id: leaving(state, class_id),
         presence=lambda match: presence(state, match),
         matches=lambda match, class_id: matches(state, match, class_id),
         repels=(lambda class_id: repels(state, class_id)) if state.repelling else None,
@@ -209,15 +210,41 @@ def _known_s(durations: DurationBook, group: Group) -> float:
 
 def tally(state: State, class_id: int) -> Mapping[int, int]:
     """Tasks on each node of the class's job and group, whatever version of the spec they follow."""
+    counts: Counter[int] = Counter()
+    for group in _pieces_of(state, class_id):
+        counts.update(_live_nodes(state, group).tolist())
+    return counts
+
+
+def leaving(state: State, class_id: int) -> Mapping[int, int]:
+    """Those of them that were told to end, or will be when the younger task that shows the same index is up."""
+    counts: Counter[int] = Counter()
+    shown = [(piece, _shown(piece)) for piece in _pieces_of(state, class_id)]
+    indexes = max((int(each.max()) + 1 for _, each in shown if len(each)), default=0)
+    has_younger = {piece.spec.name: np.zeros(indexes, np.bool_) for piece, _ in shown}
+    for piece, each in reversed(shown):
+        rows, younger = slice(piece.base, piece.base + piece.count), has_younger[piece.spec.name]
+        states = state.table.state[rows]
+        is_live = (states >= _ASSIGNED) & (states <= _STOPPING)
+        counts.update(state.table.node[rows][is_live & ((states == _STOPPING) | younger[each])].tolist())
+        younger[each[states < _STOPPING]] = True
+    return counts
+
+
+def _shown(piece: Group) -> IntArray:
+    """The indexes that people see, by the piece's own."""
+    return np.arange(piece.count) if piece.shown is None else np.array(piece.shown, np.int64)
+
+
+def _pieces_of(state: State, class_id: int) -> list[Group]:
+    """All pieces of the class's job and group, oldest first."""
     record = state.classes[class_id]
     rules = record.key.rules
     job = state.jobs.get(rules.job) if rules is not None else None
-    counts: Counter[int] = Counter()
-    names = {group.spec.name for group in job.groups if group.task_class is record} if job is not None else set()
-    for group in job.groups if job is not None else ():
-        if group.spec.name in names:
-            counts.update(_live_nodes(state, group).tolist())
-    return counts
+    if job is None:
+        return []
+    names = {group.spec.name for group in job.groups if group.task_class is record}
+    return [group for group in job.groups if group.spec.name in names]
 
 
 def presence(state: State, match: str) -> IntArray:

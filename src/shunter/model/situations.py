@@ -128,6 +128,7 @@ class Answers(msgspec.Struct, frozen=True, omit_defaults=True):
     running: RunningRows | None = None
     lowest_priority: int | None = None
     tally: dict[int, dict[int, int]] = {}  # class id -> row -> tasks
+    leaving: dict[int, dict[int, int]] = {}  # those of them that end, or end once a successor is up
     presence: dict[str, dict[int, int]] = {}  # match -> row -> tasks
     matches: dict[str, dict[int, bool]] = {}  # match -> class id -> whether it holds
     repels: dict[int, dict[int, int] | None] | None = None

@@ -34,6 +34,7 @@ class Listening:
             running=view.running and self._running,
             classes=view.classes and self._class_of,
             tally=view.tally and self._tally,
+            leaving=view.leaving and self._leaving,
             presence=view.presence and self._presence,
             matches=view.matches and self._matches,
             repels=view.repels and self._repels,
@@ -61,6 +62,11 @@ class Listening:
         tally = _present(self._view.tally)(class_id)
         self._asked.setdefault("tally", {})[class_id] = dict(tally)
         return tally
+
+    def _leaving(self, class_id: int) -> Mapping[int, int]:
+        leaving = _present(self._view.leaving)(class_id)
+        self._asked.setdefault("leaving", {})[class_id] = dict(leaving)
+        return leaving
 
     def _presence(self, match: str) -> IntArray:
         counts = _present(self._view.presence)(match)
@@ -120,6 +126,8 @@ def _ask_about_rules(view: ClusterView) -> None:
             view.matches(match, each.id)
     for each in ruled:
         view.tally(each.id)
+        if view.leaving is not None:
+            view.leaving(each.id)
     for each in classes if view.repels is not None else ():
         _present(view.repels)(each.id)
 
@@ -155,6 +163,10 @@ class Recorded:
         found = self._answers.tally.get(class_id)
         self.missing += found is None
         return found or {}
+
+    def leaving(self, class_id: int) -> Mapping[int, int]:
+        """Of records from before it could be asked: none, as was reckoned then."""
+        return self._answers.leaving.get(class_id, {})
 
     def presence(self, match: str) -> IntArray:
         found = self._answers.presence.get(match)

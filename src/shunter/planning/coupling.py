@@ -98,7 +98,7 @@ class Couplings:
         rules = task_class.rules
         if rules is None:
             return Coupling(allowed)
-        tally = self._tally(task_class) if rules.distinct or rules.spread else Counter()
+        tally = self._staying(task_class) if rules.spread else Counter()
         evenness = tuple(self._evenness(each.label, each.weight, tally) for each in rules.spread if each.weight)
         bias, again = self._soft(task_class)
         is_alone = rules.distinct == HOST or any(
@@ -227,6 +227,14 @@ class Couplings:
             tally.update(self._view.tally(task_class.id))
         if task_class.id in self._placed:
             tally.update(self._placed[task_class.id].tally())
+        return tally
+
+    def _staying(self, task_class: TaskClass) -> Counter[int]:
+        """The same without those that leave: what is spread evenly is what will be there when they have gone. A rule
+        that must hold at any time counts them."""
+        tally = self._tally(task_class)
+        if self._view.leaving is not None:
+            tally.subtract(self._view.leaving(task_class.id))
         return tally
 
     def _presence(self, match: str) -> IntArray:

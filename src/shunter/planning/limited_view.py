@@ -35,7 +35,7 @@ def limit_view(view: ClusterView, wants: Collection[str]) -> ClusterView:
     if RUNNING not in wants:
         less |= {"running": None, "classes": None, "lowest_priority": None, "longest_s": None}
     if RULES not in wants:
-        less |= {"tally": None, "presence": None, "matches": None, "repels": None}
+        less |= {"tally": None, "leaving": None, "presence": None, "matches": None, "repels": None}
     if NAMES not in wants:
         less["called"] = None
     return replace(view, accepts=None, **less) if less else view

@@ -120,7 +120,7 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class ClusterView:
-    """`running`, `tally` and `presence` cost something, so they are asked for only where a rule needs them."""
+    """`running`, `tally`, `leaving` and `presence` cost something: they are asked for only where a rule needs them."""
 
     version: int
     nodes: Nodes
@@ -131,6 +131,7 @@ class ClusterView:
     running: Callable[[], Running] | None = None
     classes: Callable[[int], TaskClass] | None = None  # of what runs, by id
     tally: Callable[[int], Mapping[int, int]] | None = None  # class id -> row -> tasks of the class there
+    leaving: Callable[[int], Mapping[int, int]] | None = None  # those of them that end, or end once a successor is up
     presence: Callable[[str], IntArray] | None = None  # a match over jobs -> tasks on each row for which it holds
     matches: Callable[[str, int], bool] | None = None  # whether it holds for any job with tasks of that class
     # class id -> tasks on each row of jobs whose required anti-affinity matches a job with tasks of the class, or None

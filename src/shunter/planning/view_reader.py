@@ -121,6 +121,7 @@ class ViewReader:
             classes=answers.class_of,
             lowest_priority=answers.lowest_priority,
             tally=answers.tally,
+            leaving=answers.leaving,
             presence=answers.presence,
             matches=answers.matches,
             repels=answers.repels if delta.answers is not None and delta.answers.repels is not None else None,

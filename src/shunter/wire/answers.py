@@ -17,6 +17,7 @@ def answers_message(answers: Answers) -> pb.Answers:
         running=None if answers.running is None else _running_message(answers.running),
         lowest_priority=answers.lowest_priority,
         tally={class_id: pb.Counts(by_row=counts) for class_id, counts in answers.tally.items()},
+        leaving={class_id: pb.Counts(by_row=counts) for class_id, counts in answers.leaving.items()},
         presence={match: pb.Counts(by_row=counts) for match, counts in answers.presence.items()},
         matches={match: pb.Holds(by_class=holds) for match, holds in answers.matches.items()},
     )
@@ -40,6 +41,7 @@ def read_answers(message: pb.Answers) -> Answers:
         running=_read_running(message.running) if message.HasField("running") else None,
         lowest_priority=message.lowest_priority if message.HasField("lowest_priority") else None,
         tally={class_id: dict(counts.by_row) for class_id, counts in message.tally.items()},
+        leaving={class_id: dict(counts.by_row) for class_id, counts in message.leaving.items()},
         presence={match: dict(counts.by_row) for match, counts in message.presence.items()},
         matches={match: dict(holds.by_class) for match, holds in message.matches.items()},
         repels=repels,

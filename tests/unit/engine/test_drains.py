@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from shunter.engine.recovery import recover
 from shunter.model.errors import Conflict, NotFound
+from shunter.model.jobs import Spread, Update
 from shunter.model.lifecycles import NodeEvent, NodeState
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.stage import Stage, play, spec
@@ -33,6 +36,57 @@ def test_services_start_elsewhere_before_they_leave() -> None:
         assert stage.counts(job.job_id) == {"running": 3}
         types = [event.type for event in await stage.events()]
         assert types.index("node.draining") < types.index("node.drained")
+
+    play(scene)
+
+
+async def racked(stage: Stage, **racks: str) -> dict[str, int]:
+    """Nodes with a label `rack` each."""
+    nodes = {}
+    for name, rack in racks.items():
+        nodes[name] = await stage.join(name, cpu=8)
+        await stage.engine.label_node(name, {"rack": rack})
+    return nodes
+
+
+def by_rack(players: Players, nodes: dict[str, int], **racks: str) -> Counter[str]:
+    return Counter(racks[name] for name, node in nodes.items() for _ in players.on(node))
+
+
+def test_successors_of_a_drained_node_keep_the_spread() -> None:
+    """The tasks that leave count no more: else those that come would keep away from the rack that they leave."""
+
+    async def scene(stage: Stage) -> None:
+        racks = {"n1": "a", "n2": "b", "n3": "a", "n4": "c"}
+        nodes = await racked(stage, n1="a", n2="b", n4="c")
+        players = Players(stage)
+        [job] = await stage.submit(service(9, spread=(Spread("rack"),)))
+        await players.act(3)
+        assert by_rack(players, nodes, **racks) == {"a": 3, "b": 3, "c": 3}
+        nodes |= await racked(stage, n3="a")
+        await stage.engine.drain_node("n1", None, "ada")
+        for _ in range(20):
+            await players.act(0.25)
+            assert healthy(stage, job.job_id) >= 9
+        assert state_of(stage, nodes["n1"]) is NodeState.DRAINED
+        assert by_rack(players, nodes, **racks) == {"a": 3, "b": 3, "c": 3}
+
+    play(scene)
+
+
+@pytest.mark.parametrize("unavailable_max", [0, 2])
+def test_a_rolling_update_keeps_the_spread(unavailable_max: int) -> None:
+    async def scene(stage: Stage) -> None:
+        racks = {"n1": "a", "n2": "b", "n3": "c"}
+        nodes = await racked(stage, **racks)
+        players = Players(stage)
+        update = Update(parallel=2, unavailable_max=unavailable_max, healthy_for_s=2.0, deadline_s=60.0)
+        await stage.submit(service(6, spread=(Spread("rack"),), update=update))
+        await players.act(3)
+        await stage.submit(service(6, "v2", spread=(Spread("rack"),), update=update))
+        await players.pass_time(30)
+        assert players.commands() == ["v2"] * 6
+        assert by_rack(players, nodes, **racks) == {"a": 2, "b": 2, "c": 2}
 
     play(scene)
 

@@ -112,6 +112,19 @@ def test_a_spread_counts_what_runs_and_yields_where_there_is_no_room() -> None:
     assert picked(yard, web, 6) == {2: 4, 1: 2}
 
 
+def test_a_spread_does_not_count_what_leaves_but_distinct_values_do() -> None:
+    yard = racks("a", "a", "b")
+    even = yard.make_class("even", rules=Rules(0, spread=(Spread("rack"),)))
+    for row, is_leaving in ((1, True), (1, True), (3, False), (3, False)):
+        yard.run(even, row, stopping=is_leaving)
+    yard.cluster.set_eligible(1, False, "draining")
+    assert picked(yard, even, 2) == {2: 2}
+    yard.cluster.set_eligible(1, True)
+    apart = yard.make_class("apart", rules=Rules(0, distinct="rack", spread=(Spread("rack"),)))
+    yard.run(apart, 1, stopping=True)
+    assert picked(yard, apart, 2) == {3: 1}
+
+
 def test_a_light_spread_lets_cheap_nodes_win() -> None:
     yard = racks("a", "b")
     yard.run(yard.make_class("other"), 2)

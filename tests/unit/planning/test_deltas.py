@@ -179,13 +179,14 @@ def same_answers(view: ClusterView, made: ClusterView, wants: Collection[str]) -
     else:
         assert {made.running, made.lowest_priority, made.classes} == {None}
     if RULES in wants:
-        assert view.tally and made.tally
+        assert view.tally and made.tally and view.leaving and made.leaving
         assert (view.repels is None) == (made.repels is None)
         for queued in view.queued:
             if queued.task_class.rules is not None:
                 assert made.tally(queued.task_class.id) == view.tally(queued.task_class.id)
+                assert made.leaving(queued.task_class.id) == view.leaving(queued.task_class.id)
     else:
-        assert {made.tally, made.presence, made.matches, made.repels} == {None}
+        assert {made.tally, made.leaving, made.presence, made.matches, made.repels} == {None}
     return True
 
 

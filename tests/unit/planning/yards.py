@@ -74,6 +74,9 @@ class Yard:
             running=self.running,
             classes=self.classes.__getitem__,
             tally=lambda id: Counter(task.row for task in self.tasks if task.task_class.id == id),
+            leaving=lambda id: Counter(
+                task.row for task in self.tasks if task.task_class.id == id and task.is_stopping
+            ),
             presence=lambda match: self._count(lambda task: self.names[task.task_class.id] == match),
             matches=lambda match, id: self.names[id] == match,
             repels=self._repels if any(_anti(task.task_class) for task in self.tasks) else None,

@@ -288,8 +288,15 @@ class Licence(_message.Message):
     def __init__(self, name: _Optional[str] = ..., total: _Optional[int] = ..., used: _Optional[int] = ...) -> None: ...
 
 class Answers(_message.Message):
-    __slots__ = ("classes", "running", "lowest_priority", "tally", "presence", "matches", "repels")
+    __slots__ = ("classes", "running", "lowest_priority", "tally", "leaving", "presence", "matches", "repels")
     class TallyEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: int
+        value: Counts
+        def __init__(self, key: _Optional[int] = ..., value: _Optional[_Union[Counts, _Mapping]] = ...) -> None: ...
+    class LeavingEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
         VALUE_FIELD_NUMBER: _ClassVar[int]
@@ -314,6 +321,7 @@ class Answers(_message.Message):
     RUNNING_FIELD_NUMBER: _ClassVar[int]
     LOWEST_PRIORITY_FIELD_NUMBER: _ClassVar[int]
     TALLY_FIELD_NUMBER: _ClassVar[int]
+    LEAVING_FIELD_NUMBER: _ClassVar[int]
     PRESENCE_FIELD_NUMBER: _ClassVar[int]
     MATCHES_FIELD_NUMBER: _ClassVar[int]
     REPELS_FIELD_NUMBER: _ClassVar[int]
@@ -321,10 +329,11 @@ class Answers(_message.Message):
     running: Running
     lowest_priority: int
     tally: _containers.MessageMap[int, Counts]
+    leaving: _containers.MessageMap[int, Counts]
     presence: _containers.MessageMap[str, Counts]
     matches: _containers.MessageMap[str, Holds]
     repels: Repels
-    def __init__(self, classes: _Optional[_Iterable[_Union[TaskClass, _Mapping]]] = ..., running: _Optional[_Union[Running, _Mapping]] = ..., lowest_priority: _Optional[int] = ..., tally: _Optional[_Mapping[int, Counts]] = ..., presence: _Optional[_Mapping[str, Counts]] = ..., matches: _Optional[_Mapping[str, Holds]] = ..., repels: _Optional[_Union[Repels, _Mapping]] = ...) -> None: ...
+    def __init__(self, classes: _Optional[_Iterable[_Union[TaskClass, _Mapping]]] = ..., running: _Optional[_Union[Running, _Mapping]] = ..., lowest_priority: _Optional[int] = ..., tally: _Optional[_Mapping[int, Counts]] = ..., leaving: _Optional[_Mapping[int, Counts]] = ..., presence: _Optional[_Mapping[str, Counts]] = ..., matches: _Optional[_Mapping[str, Holds]] = ..., repels: _Optional[_Union[Repels, _Mapping]] = ...) -> None: ...
 
 class Counts(_message.Message):
     __slots__ = ("by_row",)
