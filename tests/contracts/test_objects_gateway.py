@@ -5,14 +5,33 @@ from __future__ import annotations
 import pytest
 
 from shunter.engine.books.objects import RECENT_MAX
+from shunter.ports.objects import ObjectQuery
 from tests.unit.gateway.stage import GatewayStage, play
 
-from .objects import CONTRACT, Claim, Stage
+from .objects import CONTRACT, ME, Claim, Stage, batch_job, next_of, testbed
 
 
 @pytest.mark.parametrize("claim", CONTRACT)
 def test_gateway_objects(claim: Claim) -> None:
     async def scene(stage: GatewayStage) -> None:
         await claim(Stage(stage.gateway.objects, RECENT_MAX, stage.settle))
+
+    play(scene)
+
+
+def test_a_watch_says_where_a_commit_ends() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        desk = stage.gateway.objects
+        events, of_jobs = [await desk.watch(ME, ObjectQuery(kind), 0) for kind in (None, "BatchJob")]
+        await desk.apply(ME, [batch_job("one"), testbed(), batch_job("two")], namespace="default")
+        seen = [await next_of(events)]
+        while seen[-1].more:
+            seen.append(await next_of(events))
+        assert [each.object.meta.name for each in seen[:3]] == ["one", "bench", "two"]
+        assert len(seen) == (await desk.objects(ME, ObjectQuery())).revision
+        jobs = [each for each in seen if each.kind == "BatchJob"]
+        assert [(await next_of(of_jobs)).more for _ in jobs] == [True] * (len(jobs) - 1) + [False]
+        await events.aclose()
+        await of_jobs.aclose()
 
     play(scene)

@@ -127,7 +127,7 @@ async def _lines(events: AsyncGenerator[ObjectEvent, None], api_version: str) ->
     async for event in events:
         document = show(event.object, api_version)
         document["metadata"]["resourceVersion"] = str(event.revision)  # also of what was deleted: go on from here
-        yield {"type": event.action, "object": document}
+        yield {"type": event.action, "object": document} | ({"more": True} if event.more else {})
 
 
 def show(each: Object, api_version: str = API_VERSIONS[0]) -> Document:

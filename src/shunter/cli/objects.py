@@ -230,7 +230,7 @@ def watch(
             if output is Format.TABLE:
                 print(_live(line, spaces=namespace == ALL_NAMESPACES), flush=True)
             else:
-                sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
+                sys.stdout.write(msgspec.json.encode({"type": line.type, "object": line.object}).decode() + "\n")
                 sys.stdout.flush()
 
 

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from shunter.engine.books.objects import ObjectBook
 from shunter.engine.engine import Engine
@@ -111,10 +112,11 @@ class Objects:
         try:
             while True:
                 await self._engine.committed()
-                for event in self._after(revision):
-                    revision = event.revision
-                    if _matches(event.kind, event.object, query):
-                        yield event
+                events = self._after(revision)
+                revision = events[-1].revision if events else revision
+                events = [each for each in events if _matches(each.kind, each.object, query)]
+                for number, event in enumerate(events, start=1):
+                    yield replace(event, more=True) if number < len(events) else event
                 if await subscription.next() is None:
                     return
         finally:

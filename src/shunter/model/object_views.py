@@ -51,9 +51,10 @@ class ObjectList(msgspec.Struct, kw_only=True, rename="camel"):
     total: int
 
 
-class WatchLine(msgspec.Struct):
+class WatchLine(msgspec.Struct, omit_defaults=True):
     type: str  # ADDED | MODIFIED | DELETED
     object: ObjectView
+    more: bool = False  # another line follows at once; what it tells may belong to the same commit
 
 
 class AppliedView(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -49,3 +49,4 @@ class ObjectEvent(msgspec.Struct, frozen=True):
     action: str  # ADDED | MODIFIED | DELETED
     kind: str
     object: Object
+    more: bool = False  # for watchers: another one follows at once, and may belong to the same commit

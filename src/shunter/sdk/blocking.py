@@ -9,6 +9,7 @@ import select
 import socket
 import time
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -21,6 +22,10 @@ from shunter.sdk.steps import Conversation, Dialogue, Emit, Pause, Read, Respons
 T = TypeVar("T")
 
 
+class Aborted(Exception):
+    """`Transport.abort` was called in another thread."""
+
+
 class Transport:
     """Carries out conversations; `perform` for the result alone, `stream` for the items on the way."""
 
@@ -28,6 +33,8 @@ class Transport:
         self._find = find
         self._sleep = sleep
         self._idle: list[Connection] = []
+        self._busy: set[Connection] = set()
+        self._is_aborted = False
 
     def perform(self, conversation: Conversation[T]) -> T:
         streamed = self.stream(conversation)
@@ -48,6 +55,8 @@ class Transport:
                 try:
                     reply = line.carry_out(step)
                 except (ConnectionLost, NotReachable, TimeoutError) as error:
+                    if self._is_aborted:
+                        raise Aborted("the client was closed") from error
                     dialogue.fail(error)
                 else:
                     dialogue.answer(reply)
@@ -57,20 +66,35 @@ class Transport:
         while self._idle:
             self._idle.pop().close()
 
+    def abort(self) -> None:
+        """For good: whatever other threads do here ends at once with Aborted, and nothing is tried again."""
+        self._is_aborted = True
+        for connection in list(self._busy):
+            connection.interrupt()
+        self.close()
+
     def take_connection(self) -> Connection:
         """An idle connection that is still open, or a new one. Raises NotReachable."""
+        connection = self._take_idle() or Connection(self._find())
+        self._busy.add(connection)
+        if self._is_aborted:  # looked at after it was added: an abort that comes later finds it there
+            self.give_back(connection, False)
+            raise ConnectionLost("the client was closed")
+        return connection
+
+    def _take_idle(self) -> Connection | None:
         while True:
             try:
                 connection = self._idle.pop()
             except IndexError:  # asked this way, because another thread may have taken the last one
-                break
+                return None
             if connection.open_and_silent():
                 return connection
             connection.close()
-        return Connection(self._find())
 
-    def give_back(self, connection: Connection) -> None:
-        if len(self._idle) < IDLE_MAX:
+    def give_back(self, connection: Connection, is_reusable: bool) -> None:
+        self._busy.discard(connection)
+        if is_reusable and len(self._idle) < IDLE_MAX and not self._is_aborted:
             self._idle.append(connection)
         else:
             connection.close()
@@ -128,10 +152,7 @@ class _Line:
     def _let_go(self) -> None:
         if self._connection is None:
             return
-        if self._answer is not None and self._answer.reusable:
-            self._transport.give_back(self._connection)
-        else:
-            self._connection.close()
+        self._transport.give_back(self._connection, self._answer is not None and self._answer.reusable)
         self._connection = self._answer = None
 
 
@@ -167,6 +188,11 @@ class Connection:
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         return not poll.poll(0)
+
+    def interrupt(self) -> None:
+        """Wakes whoever reads from it in another thread."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         self._socket.close()

@@ -132,6 +132,19 @@ def watch(
             yield Emit(line)
     else:
         seen.version = after
+    yield from _follow(core, asked, seen)
+
+
+def list_and_watch(core: Core, namespace: str | None) -> Conversation[None]:
+    """Emits what is there of all kinds as one ObjectList, then WatchLines without end."""
+    asked, seen = _Asked(core, None, None, namespace), _Seen()
+    page = yield from core.ask(asked.list_request(), ObjectList)
+    seen.compare(page)
+    yield Emit(page)
+    yield from _follow(core, asked, seen)
+
+
+def _follow(core: Core, asked: _Asked, seen: _Seen) -> Conversation[None]:
     patience = core.patience()
     while True:
         try:
@@ -204,6 +217,8 @@ class _Seen:
                 lines.append(WatchLine("MODIFIED", each))
         self._objects = there
         self.version = int(page.metadata.resource_version)
+        for line in lines[:-1]:
+            line.more = True
         return lines
 
 

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shunter.log import Log
-from shunter.model.errors import Busy, Conflict, ShunterError
+from shunter.model.errors import Busy, Conflict, Invalid, Problem, ShunterError
 from shunter.model.situations import WANTS_DEFAULT, DecisionAnswer, DecisionRow, Situation
 from shunter.sdk.errors import NotReachable
 from shunter.sdk.schedulers.links import Lease, Link
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from shunter.planning.view import Decides
 
 LEAD, SHADOW = "lead", "shadow"
+GRPC, REST = "grpc", "rest"
 RETRY_MIN_S, RETRY_MAX_S = 0.1, 5.0
 RENEW_SHARE = 3  # a lease is renewed so many times before it would end
 DECISIONS_KEPT = 1_000
@@ -55,7 +56,8 @@ class ExternalScheduler:
 
     `address` is HOST:PORT of the manager's door (`shunter up --external-grpc`); without one, that of the cluster that
     runs on this machine. The policy leads where the cluster's policy is `remote:NAME`; in `mode="shadow"` its decisions
-    are compared with those of the active policy and change nothing.
+    are compared with those of the active policy and change nothing. With `transport="rest"` the address is the API's
+    URL, and the policy sees objects and makes Schedulings only: it says `wants = ("objects",)`.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class ExternalScheduler:
         name: str | None = None,
         token: str | None = None,
         mode: str = LEAD,
+        transport: str = GRPC,
         connect: Callable[[], Link] | None = None,
         on_decision: Callable[[Decided], None] | None = None,
     ) -> None:
@@ -73,7 +76,7 @@ class ExternalScheduler:
         self.name: str = name or str(getattr(policy, "name", type(policy).__name__.lower()))
         self.decisions: deque[Decided] = deque(maxlen=DECISIONS_KEPT)
         self.agreed = self.differed = 0  # in shadow
-        self._connect = connect or (lambda: _connect(address, token))
+        self._connect = connect or partial(_connect, transport, address, token)
         self._on_decision = on_decision
         self._is_stopping = threading.Event()
         self._link: Link | None = None
@@ -127,6 +130,8 @@ class ExternalScheduler:
             session.items.put(Conflict("the session ended"))
         except ShunterError as error:
             session.items.put(error)
+        except Exception as error:  # the session must end, whatever it was: nobody reads any more
+            session.items.put(NotReachable(f"the connection ended: {error!r}"))
 
     def _next(self, link: Link, session: _Session) -> list[Situation]:
         """All situations that have come; none if it was only time to renew the lease."""
@@ -181,7 +186,14 @@ def _patiently(ask: Callable[[], DecisionAnswer], is_stopping: threading.Event) 
             time.sleep(busy.retry_after_s)
 
 
-def _connect(address: str | None, token: str | None) -> Link:
+def _connect(transport: str, address: str | None, token: str | None) -> Link:
+    if transport == REST:
+        from shunter.sdk.endpoint import finder
+        from shunter.sdk.schedulers.rest_link import RestLink
+
+        return RestLink(finder(address, token))
+    if transport != GRPC:
+        raise Invalid([Problem("transport", "is not known", transport, f"choose {GRPC} or {REST}")])
     from shunter.sdk.schedulers.grpc_link import GrpcLink, find_address
 
     return GrpcLink(*find_address(address, token))

@@ -1,0 +1,151 @@
+"""A scheduler's connection to the manager over REST: Testbeds, BatchJobs and Schedulings only, for schedulers that say
+what runs in which slots. It needs no gRPC, and no door of its own.
+
+There is no session at the manager: nobody waits for this scheduler, so there is no lease to lose. What the manager does
+for schedulers over gRPC is done here: whole commits are shown, and it is asked again when it wanted to be.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from shunter.model.errors import Conflict, Invalid, NotFound, Problem, Rejected, ShunterError
+from shunter.model.object_meta import ObjectName
+from shunter.model.object_views import ObjectList, WatchLine
+from shunter.model.object_wire import scheduling_spec
+from shunter.model.objects import API_VERSIONS, SCHEDULING
+from shunter.model.situations import OBJECTS, DecisionAnswer, DecisionRow, ItemRefusal, SchedulingRow, Situation
+from shunter.sdk.blocking import Aborted, Transport
+from shunter.sdk.client import Client
+from shunter.sdk.core import Core
+from shunter.sdk.endpoint import Finder
+from shunter.sdk.objects import ALL_NAMESPACES, list_and_watch
+from shunter.sdk.schedulers.known_objects import KnownObjects
+from shunter.sdk.schedulers.links import Lease
+
+LEASE_S = 3_600.0  # of no meaning here: the driver looks at it to see that it lives
+ONLY_OBJECTS = "shows objects to a scheduler that leads, and nothing else"
+NO_TASKS = "over REST only Schedulings are made and withdrawn; use gRPC to place tasks"
+
+_Item = ObjectList | WatchLine | ShunterError | None  # None: look at the clock
+
+
+class RestLink:
+    def __init__(self, find: Finder) -> None:
+        find()  # a cluster that is not there is told at once
+        self._client = Client(Transport(find), Core())
+        self._watching = Transport(find)
+        self._items: queue.SimpleQueue[_Item] = queue.SimpleQueue()
+        self._known = KnownObjects(time.time)
+        self._again_at: float | None = None
+
+    def watch(self, name: str, mode: str, wants: Sequence[str]) -> Iterator[tuple[Situation, Lease | None]]:
+        if mode != "lead" or tuple(wants) != (OBJECTS,):
+            fix = f"let the policy say wants = ('{OBJECTS}',), or use the gRPC transport"
+            raise Invalid([Problem("transport", ONLY_OBJECTS, f"rest, {mode}, wants {', '.join(wants)}", fix)])
+        threading.Thread(target=self._read, daemon=True).start()
+        lease: Lease | None = Lease(name, LEASE_S)
+        while True:
+            situation = self._next()
+            if situation is not None:
+                yield situation, lease
+                lease = None
+
+    def decide(self, _token: str, row: DecisionRow) -> DecisionAnswer:
+        """Withdrawals first: they may make room for what is to come."""
+        refusals = [ItemRefusal(f"placements[{number}]", NO_TASKS) for number in range(len(row.placements))]
+        refusals += [ItemRefusal(f"preemptions[{number}]", NO_TASKS) for number in range(len(row.preemptions))]
+        if row.atomic:
+            refusals += self._decide_whole(row, is_possible=not refusals)
+        else:
+            for number, name in enumerate(row.withdrawals):
+                refusals += _tried(f"withdrawals[{number}]", partial(self._withdraw, name))
+            for number, draft in enumerate(row.schedulings):
+                refusals += _tried(f"schedulings[{number}]", partial(self._apply, [draft]))
+        again_ms = 0 if row.is_partial else row.again_in_ms
+        if again_ms is not None:
+            self._again_at = time.monotonic() + again_ms / 1000
+            self._items.put(None)
+        return DecisionAnswer(row.based_on, refusals=refusals)
+
+    def renew(self, _token: str) -> None:
+        """Nobody waits for it."""
+
+    def stop_watching(self) -> None:
+        self._items.put(Conflict("the scheduler stops"))
+        self._watching.abort()
+
+    def close(self) -> None:
+        self.stop_watching()
+        self._client.close()
+
+    # ---- watching ----
+
+    def _read(self) -> None:
+        """In a thread of its own, so that `_next` can look at the clock as well."""
+        try:
+            for item in self._watching.stream(list_and_watch(Core(), ALL_NAMESPACES)):
+                self._items.put(item)
+        except ShunterError as error:
+            self._items.put(error)
+        except Aborted:
+            pass
+
+    def _next(self) -> Situation | None:
+        """The situation after the next whole commit, or the same again if it is time for that; None if neither."""
+        again_at = self._again_at
+        try:
+            item = self._items.get(timeout=None if again_at is None else max(again_at - time.monotonic(), 0.0))
+        except queue.Empty:
+            self._again_at = None
+            return self._known.again()
+        if isinstance(item, ShunterError):
+            raise item
+        if item is None:
+            return None
+        situation = self._known.whole(item) if isinstance(item, ObjectList) else self._known.changed(item)
+        if situation is not None:
+            self._again_at = None
+        return situation
+
+    # ---- deciding ----
+
+    def _decide_whole(self, row: DecisionRow, is_possible: bool) -> list[ItemRefusal]:
+        """Schedulings are applied in one request, so all or none of them; withdrawals follow, if all are there."""
+        refusals: list[ItemRefusal] = []
+        for number, name in enumerate(row.withdrawals):
+            refusals += _tried(f"withdrawals[{number}]", partial(self._look_up, name))
+        if not refusals and is_possible:
+            refusals += _tried("schedulings", partial(self._apply, row.schedulings)) if row.schedulings else []
+        if not refusals and is_possible:
+            for number, name in enumerate(row.withdrawals):
+                refusals += _tried(f"withdrawals[{number}]", partial(self._withdraw, name))
+        return refusals
+
+    def _apply(self, drafts: Iterable[SchedulingRow]) -> None:
+        self._client.apply([_manifest(each) for each in drafts])
+
+    def _withdraw(self, name: ObjectName) -> None:
+        self._client.delete(SCHEDULING, name.name, name.namespace)
+
+    def _look_up(self, name: ObjectName) -> None:
+        self._client.get(SCHEDULING, name.name, name.namespace)
+
+
+def _manifest(draft: SchedulingRow) -> dict[str, Any]:
+    metadata = {"name": draft.name.name, "namespace": draft.name.namespace}
+    spec = scheduling_spec(draft.spec)
+    return {"apiVersion": API_VERSIONS[0], "kind": SCHEDULING, "metadata": metadata, "spec": spec}
+
+
+def _tried(item: str, act: Callable[[], None]) -> list[ItemRefusal]:
+    try:
+        act()
+    except (Rejected, NotFound) as error:
+        return [ItemRefusal(item, error.detail)]
+    return []
