@@ -13,6 +13,7 @@ import pytest
 from shunter.model.documents import parse_documents
 from tests.e2e.cluster import Cluster, eventually
 from tests.e2e.gates import Gate
+from tests.e2e.manifests import as_yaml, job
 from tests.e2e.rest import Rest
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "testbeds"
@@ -248,6 +249,29 @@ def reset(cluster: Cluster, name: str) -> bool:
     if got(cluster, "bj", name)["status"]["state"] == "ReadyState":
         return True
     return cluster.shunter("batchjob", "reset", name, code=None).code == 0
+
+
+def test_a_file_of_jobs_and_objects_is_applied_and_deleted_whole(bench: Cluster, tmp_path: Path) -> None:
+    file = tmp_path / "all.yaml"
+    lasting = job("lasting", ("sleep", "600"), resources={"cpu": "100m"})
+    nightly = job("nightly", schedule={"cron": "0 3 * * *"})
+    wrong = {**nightly, "spec": {**nightly["spec"], "count": -1}}
+    for last, code in ((wrong, 2), (nightly, 0)):
+        file.write_text(as_yaml(testbed(), command("crawler"), queue("first", "crawler"), lasting, last))
+        said = bench.shunter("apply", "-f", str(file), code=code)
+        assert code == 0 or "items[4].spec.count" in said.err
+        assert bench.items("get", "batchjobs") == [] or code == 0
+    assert said.out.splitlines()[-2:] == ["Job lasting created", "Job nightly created"]
+    eventually(lambda: got(bench, "sched", "first")["status"]["state"] == "CompletedState", "it is completed")
+    bench.until("lasting", "running")
+    done = bench.shunter("delete", "-f", str(file))
+    assert done.out.splitlines() == [
+        "Template nightly deleted", "Job lasting stopped", "Scheduling first deleted", "BatchJob crawler deleted",
+        "Testbed bench deleted",
+    ]  # fmt: skip
+    with bench.client() as client:
+        assert client.job("lasting").state == "cancelled"
+        assert not list(client.templates())
 
 
 def test_the_example_of_slots_runs_as_it_stands(bench: Cluster) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 
 from shunter.api.exchange import Exchange
@@ -11,7 +9,6 @@ from shunter.api.jobs import idempotency_key
 from shunter.api.objects import read_documents, show
 from shunter.api.routing import Context
 from shunter.model.errors import Invalid, Problem
-from shunter.model.object_manifests import is_job
 from shunter.model.object_views import (
     AppliedPage,
     AppliedView,
@@ -27,23 +24,12 @@ from shunter.ports.objects import Applied, PastQuery
 
 
 async def apply_documents(context: Context, exchange: Exchange) -> AppliedPage:
-    """All documents or none. Jobs are submitted, objects applied; a file has one or the other, as a commit has."""
+    """All documents or none. Jobs are submitted, objects applied."""
     key = idempotency_key(exchange)
     documents = await read_documents(exchange)
     namespace = exchange.query["namespace"]
-    jobs = [is_job(document) for document in documents]
-    if all(jobs):
-        submitted = await context.gateway.submit(exchange.caller, documents, namespace=namespace, key=key)
-        return AppliedPage([_submitted(job) for job in submitted])
-    if any(jobs):
-        _refuse_mixed(jobs)
-    applied = await context.gateway.objects.apply(exchange.caller, documents, namespace=namespace)
-    return AppliedPage([_applied(each) for each in applied])
-
-
-def _refuse_mixed(jobs: Sequence[bool]) -> None:
-    fix = "put Jobs into a file of their own: a file is applied whole or not at all"
-    raise Invalid([Problem(f"items[{jobs.index(True)}].kind", "is a Job among objects", "Job", fix)])
+    found = await context.gateway.apply(exchange.caller, documents, namespace=namespace, key=key)
+    return AppliedPage([_submitted(each) if isinstance(each, SubmittedJob) else _applied(each) for each in found])
 
 
 def _submitted(job: SubmittedJob) -> AppliedView:

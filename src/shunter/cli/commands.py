@@ -68,7 +68,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("dead", "dead:dead", "List, replay or purge tasks that gave up."),
     ),
     "Testbeds and schedulings": (
-        Entry("apply", "objects:apply", "Apply manifests of Testbeds, BatchJobs and Schedulings."),
+        Entry("apply", "objects:apply", "Apply manifests: Testbeds, BatchJobs, Schedulings, Jobs."),
         Entry("get", "objects:get", "List Testbeds, BatchJobs or Schedulings."),
         Entry("describe", "describe:describe", "Describe one of them for a person."),
         Entry("edit", "edit:edit", "Edit one of them in your editor."),

@@ -19,6 +19,7 @@ from shunter.cli.object_options import AnyKind, AnyName, Kind, complete_objects,
 from shunter.cli.object_tables import line_of, print_objects, print_past, state_of
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.printing import coloured, print_document, print_items
+from shunter.cli.submit import wait_for_runs
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.object_views import AppliedView, ObjectView, WatchLine
@@ -29,6 +30,8 @@ from shunter.sdk.objects import ALL_NAMESPACES, document_of, unfold
 LOOK_EVERY_S = 0.2
 DONE_STATES = ("CompletedState", "FinishedState")
 FAILED_STATE = "FailedState"
+JOB, TEMPLATE = "Job", "Template"
+TEMPLATE_FIELDS = {"schedule", "parameters"}  # of a Job that is kept, for a clock or dispatches to run
 
 batchjob = plain_typer(no_args_is_help=True)
 
@@ -41,15 +44,15 @@ Files = Annotated[
 def apply(
     files: Files,
     wait: Annotated[
-        bool, typer.Option("--wait", help="Wait until its Schedulings are completed; code 1 if one fails.")
+        bool, typer.Option("--wait", help="Wait until its Schedulings and Jobs are done; code 1 if one fails.")
     ] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
     output: Output = Format.TABLE,
 ) -> None:
-    """Apply manifests of Testbeds, BatchJobs and Schedulings: all of them, or none if one is refused.
+    """Apply manifests of Testbeds, BatchJobs, Schedulings and Jobs: all of them, or none if one is refused.
 
     What is not there is created, what says something else is changed, the rest stays as it is. A manifest that names a
-    resourceVersion is refused if the object was changed since. A file of Jobs is submitted instead.
+    resourceVersion is refused if the object was changed since. Jobs are submitted, in the same step.
 
     \b
     shunter apply -f testbed.yaml
@@ -65,7 +68,9 @@ def apply(
             for each in applied:
                 _tell_applied(each, namespace)
         if wait:
-            raise typer.Exit(max([DONE, *(_wait_for(client, each) for each in applied)]))
+            codes = [_wait_for(client, each) for each in applied]
+            runs = [each.job for each in applied if each.job is not None and each.job.run]
+            raise typer.Exit(max([*codes, wait_for_runs(client, runs)]))
 
 
 def _tell_applied(applied: AppliedView, namespace: str) -> None:
@@ -151,7 +156,7 @@ def delete(
     """Delete Testbeds, BatchJobs or Schedulings. What they hold is released first. Those of a file go one by one.
 
     Deleting a Scheduling ends its applications; its jobs are ready again once all processes are gone. A Testbed in use
-    goes when its executors have ended.
+    goes when its executors have ended. Jobs of a file are stopped; those that a clock or dispatches run are forgotten.
 
     \b
     shunter delete scheduling first
@@ -164,18 +169,35 @@ def delete(
     with open_client(namespace) as client:
         for target in targets:
             try:
-                client.delete(*target)
+                outcome = _delete(client, target, wait or bool(files))
             except NotFound as error:
                 tell(f"error: {error.detail}")
                 code = WRONG_USE
                 continue
-            if wait or files:  # what comes next in a file is used by what has just been asked to go
-                _wait_until_gone(client, target)
-            print(target[0], target[1], "deleted", flush=True)
+            print(target[0], target[1], outcome, flush=True)
     raise typer.Exit(code)
 
 
 Target = tuple[str, str, str]  # kind, name, namespace
+
+
+def _delete(client: Client, target: Target, waits: bool) -> str:
+    """What comes next in a file is used by what has just been asked to go, so that is waited for."""
+    kind, name, namespace = target
+    if kind == TEMPLATE:
+        with open_client(namespace) as there:
+            there.delete_template(name)
+        return "deleted"
+    if kind == JOB:
+        job = client.job(name, namespace)
+        job.stop()
+        if waits:
+            job.wait()
+        return "stopped"
+    client.delete(*target)
+    if waits:
+        _wait_until_gone(client, target)
+    return "deleted"
 
 
 def _named(kind: str | None, names: list[str], namespace: str) -> list[Target]:
@@ -194,7 +216,12 @@ def _target(document: Manifest, namespace: str) -> Target:
     metadata = document.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         raise Invalid([Problem("metadata.name", "is missing", fix="add name")])
-    return kind_of(str(document.get("kind"))), metadata["name"], metadata.get("namespace") or namespace
+    kind, spec = str(document.get("kind")), document.get("spec")
+    if kind == JOB:
+        kind = TEMPLATE if isinstance(spec, dict) and spec.keys() & TEMPLATE_FIELDS else JOB
+    else:
+        kind = kind_of(kind)
+    return kind, metadata["name"], metadata.get("namespace") or namespace
 
 
 def _wait_until_gone(client: Client, target: Target) -> None:

@@ -48,7 +48,7 @@ def submit(
             for each in submitted:
                 print(each.name, _outcome(each), flush=True)
         if wait:
-            raise typer.Exit(_wait(client, [each for each in submitted if each.run]))
+            raise typer.Exit(wait_for_runs(client, [each for each in submitted if each.run]))
 
 
 def _refuse_objects(manifests: list[Manifest], file: str) -> None:
@@ -59,7 +59,7 @@ def _refuse_objects(manifests: list[Manifest], file: str) -> None:
             raise Invalid([Problem(field, "is applied, not submitted", manifest["kind"], fix)])
 
 
-def _wait(client: Client, runs: list[SubmittedJob]) -> int:
+def wait_for_runs(client: Client, runs: list[SubmittedJob]) -> int:
     """For the end of what ends; for what lasts, until it runs well. Comes to the exit code."""
     jobs = [client.job(f"id:{each.id}", each.namespace) for each in runs]
     lasting = [job for job in jobs if job.view.type in LASTING]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -13,6 +15,9 @@ from shunter.cli.manifest_files import read_file
 from shunter.cli.options import Format, Output
 from shunter.cli.printing import print_document
 from shunter.model.errors import Invalid, Problem
+
+if TYPE_CHECKING:
+    from shunter.model.mixed_files import Part
 
 
 class FileReport(msgspec.Struct, kw_only=True):
@@ -65,22 +70,37 @@ def _schema(kind: str) -> dict[str, Any]:
 
 
 def _check(file: str) -> FileReport:
-    from shunter.model.manifests import validate_documents
-    from shunter.model.object_manifests import is_job, object_problems
+    from shunter.model.mixed_files import split
     from shunter.model.objects import KINDS
-    from shunter.planning.constraints import parse_constraint, parse_job_match
 
     try:
         documents = read_file(file)
     except Invalid as error:
         return FileReport(name=file, valid=False, jobs=0, problems=list(error.problems))
-    if any(document.get("kind") in KINDS for document in documents):  # where Jobs are among them, it says so
-        problems = object_problems(documents)
-        jobs = sum(map(is_job, documents))
-        objects = len(documents) - jobs
-        return FileReport(name=file, valid=not problems, jobs=jobs, objects=objects, problems=problems)
-    problems = validate_documents(documents, check_constraint=parse_constraint, check_job_match=parse_job_match)
-    return FileReport(name=file, valid=not problems, jobs=len(documents), problems=problems)
+    jobs, objects = split(documents)
+    if not any(document.get("kind") in KINDS for document in documents):  # what has no known kind is meant as a Job
+        jobs, objects = replace(jobs, documents=documents), replace(objects, documents=())
+    problems = _problems(jobs, objects)
+    counts = {"jobs": len(jobs.documents), "objects": len(objects.documents)}
+    return FileReport(name=file, valid=not problems, problems=problems, **counts)
+
+
+def _problems(jobs: Part, objects: Part) -> list[Problem]:
+    from shunter.model.manifests import JobReader, validate_documents
+    from shunter.model.mixed_files import read_both
+    from shunter.model.object_manifests import object_problems, read_objects
+    from shunter.planning.constraints import parse_constraint, parse_job_match
+
+    if not jobs.documents:
+        return object_problems(objects.documents)
+    if not objects.documents:
+        return validate_documents(jobs.documents, check_constraint=parse_constraint, check_job_match=parse_job_match)
+    reader = JobReader(parse_constraint, parse_job_match)
+    try:
+        read_both(jobs, partial(reader.read_all, default_namespace=None, make_name=str), objects, read_objects)
+    except Invalid as error:
+        return list(error.problems)
+    return []
 
 
 def _tell(report: FileReport) -> None:

@@ -26,6 +26,7 @@ from shunter.engine.feed import Feed, Published
 from shunter.engine.gangs import keep_gangs_whole
 from shunter.engine.holds import on_hold
 from shunter.engine.live_settings import on_set
+from shunter.engine.mixed_files import MixedFile, on_file
 from shunter.engine.moves import on_move
 from shunter.engine.nodes import on_attribute, on_hello, on_label, on_node_event
 from shunter.engine.objects import Taken, on_apply, on_delete, on_reset, on_write_external
@@ -259,6 +260,11 @@ class Engine:
 
     async def apply_objects(self, drafts: list[Draft], user: str) -> list[Taken]:
         return await self.ask(partial(on_apply, drafts=drafts, user=user))
+
+    async def apply_file(self, file: MixedFile, user: str, key: str | None) -> tuple[list[Submitted], list[Taken]]:
+        """Jobs and objects in one commit."""
+        past = await self.past_of(file.specs)
+        return await self.ask(partial(on_file, file=file, user=user, key=key, past=past))
 
     async def delete_object(self, kind: str, name: ObjectName, revision: int | None = None) -> None:
         await self.ask(partial(on_delete, kind=kind, name=name, revision=revision))

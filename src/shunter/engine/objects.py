@@ -42,6 +42,11 @@ class Taken:
 def on_apply(round: Round, drafts: list[Draft], user: str) -> list[Taken]:
     """All of them or none."""
     check_drafts(round, drafts)
+    return take(round, drafts, user)
+
+
+def take(round: Round, drafts: list[Draft], user: str) -> list[Taken]:
+    """What `check_drafts` has let through."""
     return [_take(round, draft, user) for draft in drafts]
 
 

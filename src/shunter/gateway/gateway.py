@@ -19,9 +19,11 @@ from shunter.engine.books.cluster import (
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Published
+from shunter.engine.mixed_files import MixedFile
 from shunter.engine.queueing import QueuePatch
 from shunter.engine.records import Job
 from shunter.engine.state import State
+from shunter.engine.submits import Submitted
 from shunter.engine.templates import Dispatch
 from shunter.engine.views import counts_view, job_view, node_view, past_attempt_view
 from shunter.gateway.flight import Flight
@@ -46,6 +48,8 @@ from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.lifecycles import JobState
 from shunter.model.manifests import JobReader, check_labels
+from shunter.model.mixed_files import join, read_both, split
+from shunter.model.object_manifests import read_objects
 from shunter.model.resources import format_amount, format_duration
 from shunter.model.views import (
     AttemptPage,
@@ -92,6 +96,7 @@ from shunter.ports.gateway import (
     TaskReference,
 )
 from shunter.ports.metrics import MetricProvider
+from shunter.ports.objects import Applied
 from shunter.ports.schedulers import FlightArchive
 from shunter.ports.store import Store
 from shunter.ports.workers import Workers
@@ -148,7 +153,23 @@ class LocalGateway:
         self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
     ) -> list[SubmittedJob]:
         specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
-        results = await self._engine.submit(specs, caller.user, key)
+        return await self._submitted(await self._engine.submit(specs, caller.user, key))
+
+    async def apply(
+        self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
+    ) -> list[SubmittedJob | Applied]:
+        jobs, objects = split(documents)
+        if not jobs.documents:
+            return [*await self.objects.apply(caller, documents, namespace=namespace)]
+        if not objects.documents:
+            return [*await self.submit(caller, documents, namespace=namespace, key=key)]
+        read_jobs = partial(self._manifests.read_all, default_namespace=namespace, make_name=str)
+        read = read_both(jobs, read_jobs, objects, partial(read_objects, default_namespace=namespace))
+        submitted, taken = await self._engine.apply_file(MixedFile(*read, jobs, objects), caller.user, key)
+        applied = [await self.objects.applied(caller, each) for each in taken]
+        return join(jobs, await self._submitted(submitted), objects, applied)
+
+    async def _submitted(self, results: Sequence[Submitted]) -> list[SubmittedJob]:
         return [
             SubmittedJob(
                 name=result.name,

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from shunter.engine.books.objects import ObjectBook
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Subscription
+from shunter.engine.objects import Taken
 from shunter.model.batch_jobs import BatchJob
 from shunter.model.errors import Gone, Invalid, NotFound, Problem
 from shunter.model.object_manifests import read_objects
@@ -32,7 +33,10 @@ class Objects:
     async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         drafts = read_objects(documents, default_namespace=namespace)
         taken = await self._engine.apply_objects(drafts, caller.user)
-        return [Applied(await self.object(caller, each.kind, each.name), each.action) for each in taken]
+        return [await self.applied(caller, each) for each in taken]
+
+    async def applied(self, caller: Caller, taken: Taken) -> Applied:
+        return Applied(await self.object(caller, taken.kind, taken.name), taken.action)
 
     async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
         await self._engine.committed()

@@ -131,7 +131,7 @@ def _kind(document: Any, path: str, problems: Problems) -> str | None:
     if kind is None:
         problems.add(f"{path}kind", "is missing", fix=f"add kind: {', '.join(KINDS)} or {JOB}")
     elif kind == JOB:
-        problems.add(f"{path}kind", "is submitted, not applied", value=kind, fix="put it into a file of its own")
+        problems.add(f"{path}kind", "is submitted, not applied", value=kind, fix="use: shunter submit")
     else:
         fix = f"it is called {TESTBED}" if kind == _SLOTS_KIND else nearest(str(kind), (*KINDS, JOB))
         problems.add(f"{path}kind", f"must be {', '.join(KINDS)} or {JOB}", value=kind, fix=fix)

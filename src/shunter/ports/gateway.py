@@ -33,7 +33,7 @@ from shunter.ports.callers import JobReference as JobReference
 from shunter.ports.callers import TaskReference as TaskReference
 from shunter.ports.desks import NodeDesk, ServiceDesk
 from shunter.ports.metrics import MetricDesk
-from shunter.ports.objects import ObjectDesk
+from shunter.ports.objects import Applied, ObjectDesk
 from shunter.ports.schedulers import FlightDesk, SchedulerDesk
 
 
@@ -155,6 +155,13 @@ class Gateway(Protocol):
     ) -> list[SubmittedJob]:
         """Take all of these decoded manifests or none; returns after the commit. `namespace` holds where a manifest
         names none. The same `key` again returns the same jobs, not created. Raises Invalid, Conflict, Busy."""
+        ...
+
+    async def apply(
+        self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
+    ) -> list[SubmittedJob | Applied]:
+        """The manifests of one file, of any kinds, all or none and in one commit; the answers are in the file's order.
+        Jobs are taken as by `submit`, the others as by `objects.apply`. Raises Invalid, Conflict, Busy."""
         ...
 
     async def jobs(self, caller: Caller, query: JobQuery) -> JobPage: ...

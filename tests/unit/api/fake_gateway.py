@@ -14,6 +14,7 @@ import msgspec
 from shunter.model.errors import Invalid, NotFound, Problem, ShunterError
 from shunter.model.kept_views import DeadPage, DeadView, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.manifests import JobReader, check_labels
+from shunter.model.mixed_files import join, split
 from shunter.model.views import (
     AttemptPage,
     AttemptView,
@@ -51,6 +52,7 @@ from shunter.ports.gateway import (
     TaskQuery,
     TaskReference,
 )
+from shunter.ports.objects import Applied
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.unit.api.fake_desks import FakeFlight, FakeMetrics, FakeSchedulers, FakeServices, FakeUpkeep
 from tests.unit.api.fake_jobs import AT, FakeJobs, task_view
@@ -112,6 +114,13 @@ class FakeGateway:
         if key is not None:
             self.keys[key] = submitted
         return submitted
+
+    async def apply(
+        self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
+    ) -> list[SubmittedJob | Applied]:
+        jobs, objects = split(documents)
+        applied = await self.objects.apply(caller, objects.documents, namespace=namespace)
+        return join(jobs, await self.submit(caller, jobs.documents, namespace=namespace, key=key), objects, applied)
 
     async def jobs(self, caller: Caller, query: JobQuery) -> JobPage:
         self.enter(query)

@@ -258,11 +258,11 @@ async def test_jobs_are_submitted(client: Client) -> None:
         assert (item["kind"], item["action"], item["job"]["run"]) == ("Job", action, 1)
 
 
-async def test_jobs_among_objects_are_refused_with_the_way_out(client: Client) -> None:
-    answer = await client.post("/api/v1/apply", {"items": [testbed(), manifest()]})
-    assert (answer.status, answer.fields) == (400, ["items[1].kind"])
-    assert answer.json["problems"][0]["fix"].startswith("put Jobs into a file of their own")
-    assert (await client.get(f"{HERE}/testbeds")).json["total"] == 0
+async def test_a_file_of_jobs_and_objects_is_answered_in_its_order(client: Client) -> None:
+    answer = await client.post("/api/v1/apply", {"items": [manifest(), testbed(), manifest(name="other")]})
+    kinds = [(item["kind"], item["action"], "job" in item, "object" in item) for item in answer.json["items"]]
+    job, object = ("Job", "created", True, False), ("Testbed", "created", False, True)
+    assert (answer.status, kinds) == (200, [job, object, job])
 
 
 # ---- batch jobs, history ----

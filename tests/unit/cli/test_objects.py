@@ -404,8 +404,11 @@ def test_validate_knows_every_kind_without_a_cluster(shunter: Shunter, file: Cal
     said = shunter("validate", "-f", file(testbed(), testbed("b", slotPerNode=1)))
     assert said.code == 2 and "items[1].spec.slotPerNode: unknown field; did you mean slotsPerNode?" in said.err
     job = {"apiVersion": "shunter.dev/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"command": ["true"]}}
-    said = shunter("validate", "-f", file(testbed(), job))
-    assert said.code == 2 and "items[1].kind: is submitted, not applied" in said.err
+    path = file(testbed(), job)
+    assert shunter("validate", "-f", path).out == f"{path}: valid, 1 job, 1 object\n"
+    said = shunter("validate", "-f", file(testbed(slotsPerNode=-1), job | {"spec": {"comand": ["true"]}}))
+    assert said.code == 2 and "items[0].spec.slotsPerNode: must be" in said.err
+    assert "items[1].spec.comand: unknown field; did you mean command?" in said.err
     assert json.loads(shunter("validate", "--schema", "--kind", "tb").out)["title"] == "Testbed"
     assert shunter("validate", "--schema", "--kind", "pod").code == 2
 

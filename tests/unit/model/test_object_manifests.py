@@ -191,7 +191,7 @@ def test_what_only_shunter_writes_is_kept_apart() -> None:
         (scheduling(confirmationTimeout=0), "spec.confirmationTimeout: must be more than nothing (got 0.0)"),
         ({"kind": "Testbd"}, "kind: must be BatchJob, Testbed, Scheduling or Job (got 'Testbd'); did you mean"),
         ({"kind": "Slots"}, "kind: must be BatchJob, Testbed, Scheduling or Job (got 'Slots'); it is called Testbed"),
-        ({"kind": "Job"}, "kind: is submitted, not applied (got 'Job'); put it into a file of its own"),
+        ({"kind": "Job"}, "kind: is submitted, not applied (got 'Job'); use: shunter submit"),
         ({}, "kind: is missing; add kind: BatchJob, Testbed, Scheduling or Job"),
         ([], "document: must be a mapping (got 'a list of 0')"),
     ],
