@@ -15,6 +15,7 @@ from shunter.planning.kinds import Kinds
 from shunter.planning.view import BoolArray, FloatArray, IntArray, Nodes, TaskClass
 
 NONE_SIZE = float(AMOUNT_MAX)  # a node without a resource is reckoned as a huge one that is full
+TIE_BREAK = 1e-9  # measured shares come in steps of 5 %, so that it never outweighs one
 COLUMNS = ("free", "size", "reserved", "kept", "busy", "tasks", "eligible", "owner", "kind", "stamp", "_doubted")
 
 Keep = Callable[[FloatArray], FloatArray]
@@ -119,7 +120,7 @@ class Ledger:
     def used_with(self, resource: str, rows: Rows, extra: int | IntArray) -> FloatArray:
         """Reserved or measured, whichever is more. Only cpu is measured."""
         reserved = self.reserved_with(resource, rows, extra)
-        return np.maximum(reserved, self.busy[rows]) if resource == CPU else reserved
+        return _used(reserved, self.busy[rows]) if resource == CPU else reserved
 
     def by_size(self, resource: str, rows: Rows, function: Keep) -> FloatArray:
         """A function of the capacity, worked out once a size: machines come in few sizes."""
@@ -246,7 +247,16 @@ class Ledger:
         self.reserved[:, rows] = share
         if self._keep is not None:
             cpu = self.column[CPU]
-            share[cpu] = np.maximum(share[cpu], self.busy[rows])
+            share[cpu] = _used(share[cpu], self.busy[rows])
             self.kept[:, rows] = self._keep(share)
         self.clock += 1
         self.stamp[rows] = self.clock
+
+
+def _used(reserved: FloatArray, busy: FloatArray) -> FloatArray:
+    """The larger one. What is measured hides what is reserved below it: nodes at full load would look alike however
+    much was promised of them, and the first of them would get every task. So the smaller one counts a little, too."""
+    used: FloatArray = np.minimum(reserved, busy)
+    used *= TIE_BREAK
+    used += np.maximum(reserved, busy)
+    return used

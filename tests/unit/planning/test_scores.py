@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.planning.ledger import Ledger, Rows
+from shunter.planning.ledger import TIE_BREAK, Ledger, Rows
 from shunter.planning.planner import Planner, Stages, build_policy
 from shunter.planning.scores import BASE, SCORES, More, Score, Shape
 from shunter.planning.view import FloatArray, Queued, TaskClass
@@ -64,15 +64,36 @@ def test_e_pvm_is_the_rise_of_base_to_the_used_share_of_cpu_and_memory() -> None
     memory = BASE ** (1.5 / 4) - BASE ** (1 / 4)
     assert costs("e-pvm", task_class(cpu=1000, memory=GI // 2), cluster) == [
         pytest.approx(BASE ** (3 / 8) - BASE ** (2 / 8) + memory, abs=1e-12),
-        pytest.approx(BASE ** (5 / 8) - BASE ** (4 / 8) + memory, abs=1e-12),
+        pytest.approx(BASE ** (5 / 8) - BASE ** (4 / 8) + memory, abs=TIE_BREAK),
     ]
+
+
+@pytest.mark.parametrize("name", ["e-pvm", "greedy"])
+@pytest.mark.parametrize("busy", [1.0, 0.6])
+def test_among_nodes_that_are_equally_busy_the_least_allocated_comes_first(name: str, busy: float) -> None:
+    cluster = Cluster()
+    for reserved in (4000, 1000, 2000):
+        cluster.reserve(cluster.add({"cpu": 10_000, "memory": GI}, busy=busy), {"cpu": reserved})
+    first, second, third = costs(name, task_class(cpu=500), cluster)
+    assert second < third < first
+    decision = build_policy(name).decide(cluster.view([Queued(task_class(cpu=500), 14, 0)]), 0.0, PLENTY)
+    assert chosen(decision) == {1: {1: 2, 2: 7, 3: 5}}
+
+
+@pytest.mark.parametrize("name", ["e-pvm", "greedy"])
+def test_what_is_measured_weighs_more_than_what_is_allocated(name: str) -> None:
+    cluster = Cluster()
+    for reserved, busy in ((0, 1.0), (9000, 0.95)):
+        cluster.reserve(cluster.add({"cpu": 10_000, "memory": GI}, busy=busy), {"cpu": reserved})
+    full, emptier = costs(name, task_class(cpu=500), cluster)
+    assert emptier < full
 
 
 def test_greedy_looks_at_the_larger_of_reserved_and_measured_cpu() -> None:
     cluster = Cluster()
     for reserved, busy in ((1000, 0.5), (3000, 0.1), (500, 0.2)):
         cluster.reserve(cluster.add({"cpu": 4000}, busy=busy), {"cpu": reserved})
-    assert costs("greedy", task_class(cpu=100), cluster) == [0.5, 0.75, 0.2]
+    assert costs("greedy", task_class(cpu=100), cluster) == pytest.approx([0.5, 0.75, 0.2], abs=TIE_BREAK)
 
 
 def test_spread_prefers_the_emptiest_node_and_bin_pack_the_fullest() -> None:
