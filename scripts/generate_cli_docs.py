@@ -25,8 +25,11 @@ same. `shunter --install-completion` makes the shell complete commands, options 
 `SHUNTER_NAMESPACE` is the namespace where none is given by `-n`.
 
 **Output.** Listings are tables for people; `--output json` and `--output yaml` give `{"items": [...]}` with the
-fields of the REST interface. Colours appear on a terminal only, and never where `NO_COLOR` is set. What is said to the
-person (progress, warnings, errors) goes to standard error.
+fields of the REST interface. Verbs take them, too: what acts on one thing prints it as it is now (a run that was
+started, with `--wait` as it ended); what acts on several prints `{"items": [...]}`, one for each that was affected,
+also where the next one was refused; what is gone has `action: deleted`, and a purge says its `count`. Colours appear
+on a terminal only, and never where `NO_COLOR` is set. What is said to the person (progress, warnings, errors) goes to
+standard error.
 
 **Exit codes.**
 

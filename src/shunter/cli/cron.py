@@ -13,8 +13,18 @@ from shunter.cli.completion import complete_templates
 from shunter.cli.connection import open_client
 from shunter.cli.jobs import command_line
 from shunter.cli.options import Format, Namespace, Output, pairs
-from shunter.cli.printing import Column, age, print_document, print_facts, print_items, print_table, until
-from shunter.cli.stop import wait_for
+from shunter.cli.printing import (
+    DELETED,
+    Column,
+    age,
+    print_document,
+    print_done,
+    print_facts,
+    print_items,
+    print_table,
+    until,
+)
+from shunter.cli.stop import print_run
 from shunter.model.errors import Invalid, Problem
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.kept_views import TemplateView
@@ -82,18 +92,19 @@ def show(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = 
 
 
 @cron.command("pause")
-def pause(name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
+def pause(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
     """Let the clock start no runs of a template; runs that there are go on.
 
     \b
     shunter cron pause nightly
     """
     with open_client(namespace) as client:
-        print(client.pause_template(name).name, "is paused")
+        found = client.pause_template(name)
+    print_done(f"{found.name} is paused", found, output)
 
 
 @cron.command("resume")
-def resume(name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
+def resume(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
     """Let the clock start runs again. What was due while it was paused is not made up for.
 
     \b
@@ -101,7 +112,8 @@ def resume(name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
     """
     with open_client(namespace) as client:
         found = client.resume_template(name)
-    print(found.name, f"runs next at {found.next_at}" if found.next_at else "runs when it is dispatched")
+    when = f"runs next at {found.next_at}" if found.next_at else "runs when it is dispatched"
+    print_done(f"{found.name} {when}", found, output)
 
 
 @cron.command("run")
@@ -109,17 +121,19 @@ def run(
     name: Name,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
 ) -> None:
     """Start a run now, whatever the clock says, also beside one that has not ended. Prints NAME@RUN.
 
     \b
     shunter cron run nightly --wait
     """
-    _dispatch(name, {}, None, wait, namespace)
+    with open_client(namespace) as client:
+        print_run(client.dispatch(name), wait, output)
 
 
 @cron.command("delete")
-def delete(name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
+def delete(name: Name, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
     """Delete a template. Its runs go on.
 
     \b
@@ -127,7 +141,7 @@ def delete(name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
     """
     with open_client(namespace) as client:
         client.delete_template(name)
-    print(name, "is deleted")
+    print_done(f"{name} is deleted", {"name": name, "namespace": namespace, "action": DELETED}, output)
 
 
 def dispatch(
@@ -142,6 +156,7 @@ def dispatch(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
 ) -> None:
     """Run a job that has parameters. Prints NAME@RUN; with --wait, the exit code is 1 unless it succeeded.
 
@@ -149,15 +164,9 @@ def dispatch(
     shunter dispatch render --param input=/srv/a.blend --param quality=low
     shunter dispatch ingest --payload batch.bin --wait
     """
-    _dispatch(name, pairs(param, "--param"), _read(payload), wait, namespace)
-
-
-def _dispatch(name: str, parameters: dict[str, str], payload: bytes | None, wait: bool, namespace: str) -> None:
+    parameters, content = pairs(param, "--param"), _read(payload)
     with open_client(namespace) as client:
-        job = client.dispatch(name, parameters, payload)
-        print(f"{job.name}@{job.view.run}", flush=True)
-        if wait:
-            raise typer.Exit(wait_for([job]))
+        print_run(client.dispatch(name, parameters, content), wait, output)
 
 
 def _read(file: str | None) -> bytes | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -11,8 +12,8 @@ from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exits import tell
 from shunter.cli.options import Format, JobName, Limit, Namespace, Output
-from shunter.cli.printing import Column, age, print_document, print_items, print_table
-from shunter.cli.stop import Jobs, wait_for
+from shunter.cli.printing import Column, age, print_document, print_done, print_items, print_table, telling
+from shunter.cli.stop import Jobs, print_run, wait_for
 from shunter.model.errors import Invalid, Problem
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.kept_views import DeadView
@@ -91,7 +92,12 @@ def replay(
 
 
 @dead.command("purge")
-def purge(which: Which = None, all_letters: All = False, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
+def purge(
+    which: Which = None,
+    all_letters: All = False,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
     """Forget dead letters.
 
     \b
@@ -101,7 +107,7 @@ def purge(which: Which = None, all_letters: All = False, namespace: Namespace = 
     numbers, job = _choice(which, all_letters)
     with open_client(namespace) as client:
         purged = client.purge_dead(numbers, job=job)
-        print(f"{purged:,} letter{'' if purged == 1 else 's'} purged")
+        print_done(f"{purged:,} letter{'' if purged == 1 else 's'} purged", {"count": purged}, output)
 
 
 def retry(
@@ -109,6 +115,7 @@ def retry(
     failed: Annotated[bool, typer.Option("--failed", help="Only the tasks that failed or were cancelled.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
 ) -> None:
     """Run a finished job again, as a new run of its name. Prints NAME@RUN.
 
@@ -119,34 +126,31 @@ def retry(
     shunter retry render@3 --failed --wait
     """
     with open_client(namespace) as client:
-        job = client.job(name).retry(failed=failed)
-        print(f"{job.name}@{job.view.run}", flush=True)
-        if wait:
-            raise typer.Exit(wait_for([job]))
+        print_run(client.job(name).retry(failed=failed), wait, output)
 
 
-def hold(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
+def hold(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
     """Let nothing more of jobs start until they are released. What runs goes on.
 
     \b
     shunter hold render
     """
-    with open_client(namespace) as client:
+    with open_client(namespace) as client, telling(output) as tell_of:
         for name in names:
-            client.job(name).hold()
-            print(name, "is held")
+            job = client.job(name).hold()
+            tell_of(f"{name} is held", partial(getattr, job, "view"))
 
 
-def release(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT) -> None:
+def release(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
     """Let held jobs go on, also those that were submitted with hold: true.
 
     \b
     shunter release render
     """
-    with open_client(namespace) as client:
+    with open_client(namespace) as client, telling(output) as tell_of:
         for name in names:
-            client.job(name).release()
-            print(name, "is released")
+            job = client.job(name).release()
+            tell_of(f"{name} is released", partial(getattr, job, "view"))
 
 
 def _choice(which: list[str] | None, all_letters: bool) -> tuple[list[int], str | None]:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -18,7 +19,7 @@ from shunter.cli.manifest_files import read_file
 from shunter.cli.object_options import AnyKind, AnyName, Kind, complete_objects, kind_of
 from shunter.cli.object_tables import line_of, print_objects, print_past, state_of
 from shunter.cli.options import Format, Namespace, Output
-from shunter.cli.printing import coloured, print_document, print_items
+from shunter.cli.printing import coloured, print_document, print_items, telling
 from shunter.cli.submit import wait_for_runs
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.jobs import NAMESPACE_DEFAULT
@@ -152,6 +153,7 @@ def delete(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until they are gone.")] = False,
     namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
 ) -> None:
     """Delete Testbeds, BatchJobs or Schedulings. What they hold is released first. Those of a file go one by one.
 
@@ -166,7 +168,7 @@ def delete(
     if not targets:
         raise typer.BadParameter("name what to delete, like: shunter delete scheduling first", param_hint="KIND NAME")
     code = DONE
-    with open_client(namespace) as client:
+    with open_client(namespace) as client, telling(output) as tell_of:
         for target in targets:
             try:
                 outcome = _delete(client, target, wait or bool(files))
@@ -174,7 +176,8 @@ def delete(
                 tell(f"error: {error.detail}")
                 code = WRONG_USE
                 continue
-            print(target[0], target[1], outcome, flush=True)
+            document = dict(zip(("kind", "name", "namespace", "action"), (*target, outcome), strict=True))
+            tell_of(f"{target[0]} {target[1]} {outcome}", partial(dict, document))
     raise typer.Exit(code)
 
 
@@ -282,6 +285,7 @@ def _batchjob() -> None:
 def reset(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Failed BatchJobs.")],
     namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
 ) -> None:
     """Bring failed BatchJobs back to Ready, once what made them fail is mended.
 
@@ -290,6 +294,7 @@ def reset(
     \b
     shunter batchjob reset spark-crawler
     """
-    with open_client(namespace) as client:
+    with open_client(namespace) as client, telling(output) as tell_of:
         for name in names:
-            print(name, "is", state_of(client.reset(name)), flush=True)
+            found = client.reset(name)
+            tell_of(f"{name} is {state_of(found)}", partial(document_of, found))

@@ -9,7 +9,8 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, islice
@@ -21,6 +22,7 @@ from shunter.cli.options import Format
 
 MEASURED_ROWS_MAX = 1_000  # column widths follow the first rows, so that a million of them can stream
 GAP = "  "
+DELETED = "deleted"  # as `action` of what is not there any more, as `shunter apply` says created and configured
 COLOURS = {
     "ready": "32", "succeeded": "32", "running": "36", "assigned": "36", "failed": "31", "down": "31",
     "cancelled": "33", "stopping": "33", "suspect": "33", "draining": "33", "drained": "33", "lost": "33",
@@ -30,6 +32,7 @@ COLOURS = {
     "FinishedState": "32", "FailedState": "31", "FailedSubmissionState": "31", "PendingDeletion": "33",
     "InQueueState": "2", "AcquireState": "2",
 }  # fmt: skip
+Tell = Callable[[str, Callable[[], Any]], None]  # the sentence, and what makes the document
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -83,6 +86,36 @@ def yaml_text(plain: Any) -> str:
 def print_items(items: Iterable[Any], output: Format) -> None:
     """A list as JSON or YAML: `{"items": [...]}`."""
     print_document({"items": list(items)}, output)
+
+
+@contextmanager
+def telling(output: Format) -> Iterator[Tell]:
+    """For verbs that act on several things: a sentence about each as soon as it is done; as JSON or YAML, in the end
+    the list of what was done, also where the next thing was refused."""
+    done: list[Any] = []
+
+    def tell_of(sentence: str, document: Callable[[], Any]) -> None:
+        if output is Format.TABLE:
+            print(sentence, flush=True)
+        else:
+            done.append(document())
+
+    try:
+        yield tell_of
+    except BaseException:
+        if done:
+            print_items(done, output)
+        raise
+    if output is not Format.TABLE:
+        print_items(done, output)
+
+
+def print_done(sentence: str, document: Any, output: Format) -> None:
+    """What one verb did to one thing."""
+    if output is Format.TABLE:
+        print(sentence, flush=True)
+    else:
+        print_document(document, output)
 
 
 def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], state_column: int | None = None) -> int:

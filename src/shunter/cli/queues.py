@@ -10,7 +10,7 @@ from shunter.cli.commands import FamilyOfOne, plain_typer
 from shunter.cli.completion import complete_queues
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
-from shunter.cli.printing import Column, print_document, print_items, print_table
+from shunter.cli.printing import DELETED, Column, print_document, print_done, print_items, print_table
 from shunter.model.errors import Invalid, Problem
 from shunter.model.kept_views import QueueView
 
@@ -81,7 +81,7 @@ def change(
 
 
 @queue.command("pause")
-def pause(name: Name) -> None:
+def pause(name: Name, output: Output = Format.TABLE) -> None:
     """Start nothing more of a queue. What runs goes on, what is queued stays queued.
 
     \b
@@ -89,11 +89,11 @@ def pause(name: Name) -> None:
     """
     with open_client() as client:
         found = client.update_queue(name, {"paused": True})
-    print(found.name, f"is paused: {found.queued:,} tasks queued, {found.running:,} still run")
+    print_done(f"{found.name} is paused: {found.queued:,} tasks queued, {found.running:,} still run", found, output)
 
 
 @queue.command("resume")
-def resume(name: Name) -> None:
+def resume(name: Name, output: Output = Format.TABLE) -> None:
     """Let a paused queue go on.
 
     \b
@@ -101,22 +101,23 @@ def resume(name: Name) -> None:
     """
     with open_client() as client:
         found = client.update_queue(name, {"paused": False})
-    print(found.name, f"goes on: {found.queued:,} tasks queued")
+    print_done(f"{found.name} goes on: {found.queued:,} tasks queued", found, output)
 
 
 @queue.command("purge")
-def purge(name: Name) -> None:
+def purge(name: Name, output: Output = Format.TABLE) -> None:
     """Cancel everything that is queued in a queue. What runs goes on.
 
     \b
     shunter queue purge film
     """
     with open_client() as client:
-        print(name, f"is purged: {client.purge_queue(name):,} tasks cancelled")
+        count = client.purge_queue(name)
+    print_done(f"{name} is purged: {count:,} tasks cancelled", {"name": name, "count": count}, output)
 
 
 @queue.command("delete")
-def delete(name: Name) -> None:
+def delete(name: Name, output: Output = Format.TABLE) -> None:
     """Take a queue's rules away. What is in it stays, and may start.
 
     \b
@@ -124,7 +125,7 @@ def delete(name: Name) -> None:
     """
     with open_client() as client:
         client.delete_queue(name)
-    print(name, "has no rules any more")
+    print_done(f"{name} has no rules any more", {"name": name, "action": DELETED}, output)
 
 
 def _print(found: QueueView, output: Format) -> None:

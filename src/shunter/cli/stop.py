@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -11,11 +12,12 @@ import typer
 from shunter.cli.completion import complete_jobs
 from shunter.cli.connection import open_client
 from shunter.cli.exits import DONE, JOB_FAILED, tell
-from shunter.cli.options import Namespace, duration_s, job_and_task
+from shunter.cli.options import Format, Namespace, Output, duration_s, job_and_task
+from shunter.cli.printing import print_document, print_items, telling
 from shunter.model.errors import Invalid, Problem
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.signals import SIGNALS
-from shunter.model.views import say_ended
+from shunter.model.views import JobView, TaskView, say_ended
 from shunter.sdk.client import Job
 
 Targets = Annotated[
@@ -33,6 +35,7 @@ def stop(
         typer.Option(metavar="NAME", help=f"Send this instead of TERM: {', '.join(SIGNALS)}."),
     ] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
 ) -> None:
     """End jobs, or single tasks of them: what runs is asked to end, and killed after its grace period.
 
@@ -48,27 +51,38 @@ def stop(
     if word is not None and word not in SIGNALS:
         raise Invalid([Problem("--signal", "is not a signal that tasks may get", signal, f"use {', '.join(SIGNALS)}")])
     wanted = [job_and_task(target) for target in targets]
-    with open_client(namespace) as client:
+    with open_client(namespace) as client, telling(output) as tell_of:
         for (name, task), target in zip(wanted, targets, strict=True):
             job = client.job(name)
             job.stop(index=task, now=now, signal=word)
-            print(target, f"{say_ended(job.state)} already" if job.ended else "is ending")
+            said = f"{say_ended(job.state)} already" if job.ended else "is ending"
+            tell_of(f"{target} {said}", partial(_seen_anew, job, task))
+
+
+def _seen_anew(job: Job, task: str | None) -> JobView | TaskView:
+    return job.refresh().view if task is None else job.task(task)
 
 
 def wait(
     names: Jobs,
     timeout: Annotated[str | None, typer.Option(metavar="TIME", help="Give up after this time: 90s, 1h30m.")] = None,
     namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
 ) -> None:
     """Wait until jobs have ended. The exit code is 0 if all succeeded, else 1.
 
     \b
     shunter wait render
     shunter wait render fetch --timeout 10m
+    shunter wait render --output json           how it ended
     """
     timeout_s = duration_s(timeout, "--timeout")
     with open_client(namespace) as client:
-        raise typer.Exit(wait_for([client.job(name) for name in names], timeout_s))
+        jobs = [client.job(name) for name in names]
+        code = wait_for(jobs, timeout_s)
+        if output is not Format.TABLE:
+            print_items((job.view for job in jobs), output)
+        raise typer.Exit(code)
 
 
 def wait_for(jobs: Iterable[Job], timeout_s: float | None = None) -> int:
@@ -82,6 +96,16 @@ def wait_for(jobs: Iterable[Job], timeout_s: float | None = None) -> int:
             code = JOB_FAILED
             tell(f"{job.name} {job.state}" + (f": {job.view.reason}" if job.view.reason else ""))
     return code
+
+
+def print_run(job: Job, wait: bool, output: Format) -> None:
+    """A run that was started: NAME@RUN at once, or all of it, as it ended where that is waited for."""
+    if output is Format.TABLE:
+        print(f"{job.name}@{job.view.run}", flush=True)
+    code = wait_for([job]) if wait else DONE
+    if output is not Format.TABLE:
+        print_document(job.view, output)
+    raise typer.Exit(code)
 
 
 def _wait(job: Job, deadline_s: float | None) -> None:

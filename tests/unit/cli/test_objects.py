@@ -387,6 +387,9 @@ def test_a_failed_batch_job_is_reset(desk: MemoryObjectDesk, shunter: Shunter) -
     assert said.code == 2 and "has not failed" in said.err
     do(move(desk, "BatchJob", JOB, status=BatchJobStatus(BatchJobState.FAILED)))
     assert shunter("batchjob", "reset", "crawler").out == "crawler is ReadyState\n"
+    do(move(desk, "BatchJob", JOB, status=BatchJobStatus(BatchJobState.FAILED)))
+    [shown] = json.loads(shunter("batchjob", "reset", "crawler", "-o", "json").out)["items"]
+    assert (shown["kind"], shown["metadata"]["name"]) == ("BatchJob", "crawler")
 
 
 @pytest.mark.usefixtures("desk")
