@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import compress
+from operator import is_not
 from typing import Any
 
 import msgspec
@@ -20,7 +22,7 @@ from shunter.model.object_drafts import check_own, is_settled, settle
 from shunter.model.object_meta import Document, Meta, ObjectName
 from shunter.model.object_wire import object_document
 from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft, Object
-from shunter.model.schedulings import SchedulingSpec, SchedulingState
+from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState
 from shunter.model.testbeds import TestbedState
 from shunter.testbeds.strategies import impossible
 
@@ -99,9 +101,14 @@ def on_reset(round: Round, name: ObjectName) -> None:
 
 
 def move(round: Round, kind: str, object: Any, status: Any) -> None:
-    """Give it another status."""
+    """Give it another status. Of a Scheduling's jobs, which may be many, those that differ are written."""
+    records, before = c.NO_RECORDS, round.state.objects.get(kind, object.meta.object_name)
+    if isinstance(before, Scheduling) and len(before.status.jobs) == len(status.jobs):
+        is_other = map(is_not, before.status.jobs, status.jobs)
+        records = msgspec.Raw(msgspec.msgpack.encode(list(compress(enumerate(status.jobs), is_other))))
+        status = replace(status, jobs=())
     body, ref = msgspec.Raw(msgspec.msgpack.encode(status)), str(object.meta.object_name)
-    round.record(c.ObjectMoved(kind, object.meta.uid, body, round.now_ms, status.state.word, ref))
+    round.record(c.ObjectMoved(kind, object.meta.uid, body, round.now_ms, status.state.word, ref, records))
 
 
 def find(round: Round, kind: str, name: ObjectName) -> Any:

@@ -20,7 +20,7 @@ from shunter.engine.applications import (
     stop_application,
     uses_of,
 )
-from shunter.engine.books.objects import named_jobs
+from shunter.engine.books.objects import Key, named_jobs
 from shunter.engine.endings import end_jobs
 from shunter.engine.objects import move
 from shunter.engine.past_schedulings import past_scheduling
@@ -35,6 +35,7 @@ from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED
 from shunter.model.schedulings import Scheduling
 from shunter.model.testbeds import Testbed
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
+from shunter.testbeds.lineup import Memory
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import BatchJobOutcome, BatchJobView, LabelledNode, SchedulingOutcome, SchedulingView
@@ -49,9 +50,7 @@ def reconcile(round: Round) -> None:
     _stir_by_nodes(round)
     looks = 0
     while book.stirred:
-        stirred = sorted(book.stirred, key=lambda key: (_ORDER[key[0]], _age(round.state, key)))
-        book.stirred.clear()
-        for key in stirred:
+        for key in _next(round.state):
             looks += 1
             _look_at(round, *key)
         if round.maybe_over:
@@ -75,6 +74,17 @@ def on_scheduling_due(round: Round, uid: int) -> None:
     name = round.state.objects.name_of(uid)
     if name is not None:
         round.state.objects.stir(SCHEDULING, name)
+
+
+def _next(state: State) -> list[Key]:
+    """Take those whose turn it is. Schedulings come when their testbeds and jobs are at rest: each then finds all that
+    has happened to them in one look."""
+    stirred = state.objects.stirred
+    found = [key for key in stirred if key[0] != SCHEDULING] or list(stirred)
+    found.sort(key=lambda key: (_ORDER[key[0]], _age(state, key)))
+    for key in found:
+        del stirred[key]
+    return found
 
 
 def _age(state: State, key: tuple[str, ObjectName]) -> int:
@@ -199,6 +209,7 @@ def _look_at_scheduling(round: Round, scheduling: Scheduling) -> None:
         round.now_ms,
         claimed=lambda: [book.batch_jobs[job] for job in book.claimed.get(name, ())],
         other=book.schedulings.get,
+        memory=book.memories.setdefault(name, Memory()),
     )
     outcome = reconcile_scheduling(view)
     _claim(round, name, outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Iterable, Set
 
 from shunter.model.batch_jobs import BatchJob, BatchJobState
@@ -17,56 +18,58 @@ _OF_SUBMITTED = {
 
 
 class Records:
-    """The records of a Scheduling, by how far their jobs have come. They are sorted in one walk, and again only when
-    one of them was changed: most of a long queue has completed, or waits."""
+    """The records of a Scheduling, with the indices of its jobs by how far they have come, each list in order."""
 
     def __init__(self, records: Iterable[JobRecord]) -> None:
+        self._noted: tuple[JobRecord, ...] | None = None
         self.all = list(records)
         self._sort()
 
     def _sort(self) -> None:
-        self._is_sorted = True
-        self._unacquired: list[int] = []
-        self._queued: list[int] = []
-        self._active: list[int] = []
-        completed, queued, acquiring = JobProgress.COMPLETED, JobProgress.IN_QUEUE, JobProgress.ACQUIRING
+        self.unacquired: list[int] = []
+        self.queued: list[int] = []
+        self.active: list[int] = []  # submitted, and not completed
+        lists = (self.unacquired, self.queued, self.active, self.active, None)
+        self._lists = dict(zip(JobProgress, lists, strict=True))
         for index, record in enumerate(self.all):
-            progress = record.progress
-            if progress is completed:
-                continue
-            if progress is queued:
-                self._queued.append(index)
-            elif progress is acquiring:
-                self._unacquired.append(index)
-            else:
-                self._active.append(index)
-
-    def _sorted(self) -> Records:
-        if not self._is_sorted:
-            self._sort()
-        return self
+            among = self._lists[record.progress]
+            if among is not None:
+                among.append(index)
 
     def put(self, index: int, record: JobRecord) -> None:
-        if record is not self.all[index]:
+        before, after = self._lists[self.all[index].progress], self._lists[record.progress]
+        self.all[index], self._noted = record, None
+        if before is after:
+            return
+        if before is not None:
+            before.remove(index)
+        if after is not None:
+            insort(after, index)
+
+    def put_all(self, indices: Iterable[int], record: JobRecord) -> None:
+        for index in indices:
             self.all[index] = record
-            self._is_sorted = False
-
-    @property
-    def unacquired(self) -> list[int]:
-        return self._sorted()._unacquired
-
-    @property
-    def queued(self) -> list[int]:
-        return self._sorted()._queued
-
-    @property
-    def active(self) -> list[int]:
-        """Submitted, and not completed."""
-        return self._sorted()._active
+        self._noted = None
+        self._sort()
 
     @property
     def are_completed(self) -> bool:
         return not (self.active or self.queued or self.unacquired)
+
+    @property
+    def noted(self) -> tuple[JobRecord, ...]:
+        if self._noted is None:
+            self._noted = tuple(self.all)
+        return self._noted
+
+    def is_of(self, records: tuple[JobRecord, ...]) -> bool:
+        """Whether these are the same: then they are taken for its own, so that the next comparison is a short one."""
+        if self.noted is records:
+            return True
+        is_same = self.noted == records
+        if is_same:
+            self.all, self._noted = list(records), records
+        return is_same
 
 
 def record_of(job: BatchJob | None, scheduling: ObjectName) -> JobRecord:

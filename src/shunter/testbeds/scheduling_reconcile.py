@@ -27,7 +27,7 @@ from shunter.testbeds.claims import (
 )
 from shunter.testbeds.progress import Records, failure, further, has_started, record_of
 from shunter.testbeds.slots import free_slot_ids
-from shunter.testbeds.strategies import distinct_jobs, impossible, needs, select_among
+from shunter.testbeds.strategies import impossible, needs, select_among
 from shunter.testbeds.view import SchedulingOutcome, SchedulingView
 
 _OVER = (BatchJobState.COMPLETED, *FAILED_STATES)
@@ -51,8 +51,9 @@ class _Course:
         scheduling = view.scheduling
         self.view = view
         self.spec, self.me, self.status = scheduling.spec, scheduling.meta.object_name, scheduling.status
-        self.jobs = distinct_jobs(scheduling.spec)
-        self.records = Records(scheduling.status.jobs)
+        self.lineup = view.memory.lineup(scheduling.spec)
+        self.jobs = self.lineup.jobs
+        self.records = view.memory.records(scheduling.status.jobs)
         self.leaving = scheduling.status.leaving
         self.generation = scheduling.status.observed_generation
         self.statuses: list[SchedulingStatus] = []
@@ -94,7 +95,7 @@ class _Course:
         return msgspec.structs.replace(
             self.status,
             since_ms=self.status.since_ms or self.view.now_ms,
-            jobs=tuple(self.records.all),
+            jobs=self.records.noted,
             waits_for=self.waits_for,
             problems=self.problems,
             observed_generation=self.generation,
@@ -128,7 +129,7 @@ class _Course:
             named = set(self.jobs)
             leaving = [job for job in self.view.claimed() if job.meta.object_name not in named]
         self.generation = generation
-        for index in self.records.active:
+        for index in tuple(self.records.active):
             seen = record_of(self.view.job(self.jobs[index]), self.me)
             self.records.put(index, further(self.records.all[index], seen))
         self.leaving = tuple(job.meta.object_name for job in leaving if job and self.lets_run(job))
@@ -198,8 +199,7 @@ class _Course:
         unqueued = next((name for name in wanted if not self.is_queued(name)), None)
         if lacking or not is_held or unqueued:
             return self.wait(f"batch job {unqueued} to be queued" if unqueued else "")
-        for index in wanted.values():
-            self.records.put(index, JobRecord(JobProgress.IN_QUEUE))
+        self.records.put_all(wanted.values(), JobRecord(JobProgress.IN_QUEUE))
         return self.move(SchedulingEvent.ACQUIRED)
 
     def obstacles(self, lacking: Iterable[ObjectName], is_held: bool) -> list[Obstacle]:
@@ -208,10 +208,8 @@ class _Course:
         return sorted(filter(None, found), key=lambda obstacle: obstacle.passes)
 
     def give_back(self, wanted: Mapping[ObjectName, int], lacking: Set[ObjectName]) -> None:
-        for name, index in wanted.items():
-            self.records.put(index, JobRecord())
-            if name not in lacking:
-                self.releases.append(name)
+        self.records.put_all(wanted.values(), JobRecord())
+        self.releases += [name for name in wanted if name not in lacking]
         is_held = holds_testbed(self.view.testbed, self.me)
         self.releases_testbed = is_held and len(wanted) == len(self.jobs) and not self.leaving
         if is_held and not self.releases_testbed and self.is_changed():
@@ -254,21 +252,21 @@ class _Course:
         return self.status.since_ms + round(self.spec.confirmation_timeout_s * 1000)
 
     def submit(self) -> bool:
-        queued = {self.jobs[index]: index for index in self.records.queued}
+        queued, index = self.records.queued, self.lineup.index
         if not queued:
             return self.move(SchedulingEvent.DRAINED)
         slots = self.view.testbed.status.slots if self.view.testbed else ()
-        selected = select_among(self.spec, queued, free_slot_ids(slots, self.active_jobs()))
+        selected = select_among(self.lineup, queued, free_slot_ids(slots, self.active_jobs()))
         lost = [name for name, _ in selected if not self.is_queued(name)]
         for name in lost:
-            self.records.put(queued[name], record_of(self.view.job(name), self.me))
+            self.records.put(index[name], record_of(self.view.job(name), self.me))
         if lost:
             return True
         if not selected:
-            return self.wait_for_slots(next(iter(queued)))
+            return self.wait_for_slots(self.jobs[queued[0]])
         for name, slot_ids in selected:
             self.requests[name] = CreationRequest(self.spec.testbed, slot_ids)
-            self.records.put(queued[name], JobRecord(JobProgress.SUBMITTED, slot_ids))
+            self.records.put(index[name], JobRecord(JobProgress.SUBMITTED, slot_ids))
         return self.move(SchedulingEvent.SUBMITTED)
 
     def wait_for_slots(self, first: ObjectName) -> bool:
@@ -278,7 +276,7 @@ class _Course:
             problems.append(f"Testbed {self.spec.testbed} is being deleted before batch job {first} has run.")
         if problems:
             return self.fail(*problems)
-        return self.wait(f"batch job {first} needs {needs(self.spec, first)} of testbed {self.spec.testbed}")
+        return self.wait(f"batch job {first} needs {needs(self.lineup, first)} of testbed {self.spec.testbed}")
 
     def await_completion(self) -> bool:
         if self.records.queued:

@@ -11,59 +11,50 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from shunter.model.object_meta import ObjectName
 from shunter.model.schedulings import RELAXED, JobProgress, JobRecord, SchedulingSpec
 from shunter.model.testbeds import Testbed, TestbedState
+from shunter.testbeds.lineup import Lineup
 
 Selection = list[tuple[ObjectName, tuple[int, ...]]]
 
 
-def distinct_jobs(spec: SchedulingSpec) -> tuple[ObjectName, ...]:
-    """In the order of their first occurrence."""
-    return spec.distinct_jobs
-
-
-def replication(spec: SchedulingSpec, job: ObjectName) -> int:
-    """How many executors the job gets."""
-    if spec.is_slot_based:
-        return sum(len(entry.slot_ids) for entry in spec.slots if entry.job == job)
-    return spec.queue.count(job)
-
-
-def needs(spec: SchedulingSpec, job: ObjectName) -> str:
+def needs(lineup: Lineup, job: ObjectName) -> str:
     """What the job waits for, in words: `2 free slots`, or `slots 0, 3`."""
+    spec = lineup.spec
     if spec.is_slot_based:
         return f"slots {_listed(slot_id for entry in spec.slots if entry.job == job for slot_id in entry.slot_ids)}"
-    return f"{replication(spec, job)} free slots"
+    return f"{lineup.executors[lineup.index[job]]} free slots"
 
 
 def select(spec: SchedulingSpec, records: Sequence[JobRecord], free_slot_ids: Iterable[int]) -> Selection:
     """The jobs to submit now, each with all its slots. `records` are in the order of `distinct_jobs`."""
-    queued = {
-        job for job, record in zip(distinct_jobs(spec), records, strict=True) if record.progress < JobProgress.SUBMITTED
-    }
-    return select_among(spec, queued, free_slot_ids)
+    queued = [index for index, record in enumerate(records) if record.progress < JobProgress.SUBMITTED]
+    return select_among(Lineup(spec), queued, free_slot_ids)
 
 
-def select_among(spec: SchedulingSpec, queued: Container[ObjectName], free_slot_ids: Iterable[int]) -> Selection:
-    """Like `select`, for who knows which jobs are not submitted yet."""
+def select_among(lineup: Lineup, queued: Sequence[int], free_slot_ids: Iterable[int]) -> Selection:
+    """Like `select`, for who knows which jobs are not submitted yet: their indices, in order."""
     free = sorted(free_slot_ids)
-    if not free:
+    if not free or not queued:
         return []
-    if not spec.is_slot_based:
-        return _from_queue(spec.queue, queued, free)
-    return _relaxed(spec, queued, free) if spec.mode == RELAXED else _strict(spec, queued, free)
+    if not lineup.spec.is_slot_based:
+        return _from_queue(lineup, queued, free)
+    names = {lineup.jobs[index] for index in queued}
+    return (_relaxed if lineup.spec.mode == RELAXED else _strict)(lineup.spec, names, free)
 
 
-def _from_queue(queue: Sequence[ObjectName], queued: Container[ObjectName], free: Sequence[int]) -> Selection:
+def _from_queue(lineup: Lineup, queued: Sequence[int], free: Sequence[int]) -> Selection:
     """Executor i of those still queued takes the i-th smallest free slot; a job goes when all its executors have one.
 
     So a job whose last executor stands behind the free slots waits, and everybody behind that executor, too: only those
     whose executors all stand before it can go.
     """
-    slots: dict[ObjectName, list[int]] = {}
-    waiting = filter(queued.__contains__, queue)
-    for slot_id, job in zip(free, waiting, strict=False):
-        slots.setdefault(job, []).append(slot_id)
-    behind = set(waiting)
-    return [(job, tuple(slot_ids)) for job, slot_ids in slots.items() if job not in behind]
+    slots: dict[int, list[int]] = {}
+    for slot_id, index in zip(free, lineup.waiting(queued), strict=False):
+        slots.setdefault(index, []).append(slot_id)
+    return [
+        (lineup.jobs[index], tuple(slot_ids))
+        for index, slot_ids in slots.items()
+        if len(slot_ids) == lineup.executors[index]
+    ]
 
 
 def _strict(spec: SchedulingSpec, queued: Container[ObjectName], free: Iterable[int]) -> Selection:
@@ -104,7 +95,7 @@ def impossible(
     A testbed that is not there, or is about to change, refuses nobody: the answer may be another one later.
     """
     problems = _faults_of_slot_jobs(spec) if spec.is_slot_based else []
-    if not distinct_jobs(spec):
+    if not spec.queue and not spec.slots:
         problems.append("The scheduling names no batch job: name at least one.")
     if testbed is None or problems or not is_settled(testbed):
         return problems

@@ -14,6 +14,7 @@ from shunter.model.lifecycles import State
 from shunter.model.object_meta import ObjectName
 from shunter.model.schedulings import Scheduling, SchedulingStatus
 from shunter.model.testbeds import SlotHolder, SlotPlace, Testbed
+from shunter.testbeds.lineup import Memory
 
 # ---- testbeds ----
 
@@ -107,6 +108,7 @@ class SchedulingView:
     now_ms: int
     claimed: Callable[[], Iterable[BatchJob]]  # every job whose claim names this Scheduling, whatever its spec says now
     other: Callable[[ObjectName], Scheduling | None]  # any Scheduling: whoever holds what this one wants
+    memory: Memory = field(default_factory=Memory)  # of the looks before
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,8 +93,8 @@ class Lanes:
     def reservation(self, id: int) -> Reservation:
         found = self._reservations.get(id)
         if found is None:
-            found = self._reservations[id] = Reservation(id)
             self._forget_old()
+            found = self._reservations[id] = Reservation(id)
         return found
 
     def known(self, id: int) -> Reservation | None:
@@ -258,10 +258,9 @@ class Lanes:
             keeper.reservation = None
 
     def _forget_old(self) -> None:
-        if len(self._reservations) <= RESERVATIONS_REMEMBERED_MAX:
+        """Many at a time, so that a walk over all of them is seldom."""
+        if len(self._reservations) < RESERVATIONS_REMEMBERED_MAX:
             return
-        for id, reservation in list(self._reservations.items()):
-            if not reservation.queue and not reservation.keepers:
-                del self._reservations[id]
-                if len(self._reservations) <= RESERVATIONS_REMEMBERED_MAX:
-                    return
+        idle = [id for id, each in self._reservations.items() if not each.queue and not each.keepers]
+        for id in idle[: RESERVATIONS_REMEMBERED_MAX // 2]:
+            del self._reservations[id]

@@ -6,6 +6,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from shunter.engine import changes as c
+from shunter.engine.changes import decode_round
 from shunter.model.batch_jobs import BatchJobSpec, BatchJobState
 from shunter.model.errors import Conflict, Invalid
 from shunter.model.jobs import JobOptions
@@ -18,6 +20,7 @@ from .stage import Stage, play, spec
 
 LABEL = "example.org/slots"
 BED = ObjectName("default", "bed")
+ENTRIES = 200
 
 
 def bed(slots_per_node: int = 2, cpu: int = 500, name: ObjectName = BED) -> Draft:
@@ -154,6 +157,25 @@ def test_jobs_wait_for_slots_in_order_and_start_as_they_come_free() -> None:
         assert stage.orders() == []
         await stage.end(*second[1])
         assert sorted(order.entries[0] for _, order in stage.orders()) == ["2", "3", "7"]
+
+    play(scene)
+
+
+def test_of_a_long_queue_only_what_moves_is_written() -> None:
+    async def scene(stage: Stage) -> None:
+        await ready(stage)
+        await make(stage, *(command(f"j{number}") for number in range(ENTRIES)))
+        await make(stage, queue("q", *(f"j{number}" for number in range(ENTRIES))))
+        before = stage.engine.state.version
+        while orders := stage.orders():
+            for node, order in orders:
+                await stage.started(node, order)
+                await stage.end(node, order)
+        assert scheduling(stage, "q") is SchedulingState.COMPLETED
+        for logged in await stage.store.rounds_after(before, 100_000):
+            for change in decode_round(logged.body):
+                if isinstance(change, c.ObjectMoved) and change.type == SCHEDULING:
+                    assert len(change.status) + len(change.records) < ENTRIES
 
     play(scene)
 

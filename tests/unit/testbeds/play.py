@@ -18,6 +18,7 @@ from shunter.model.object_meta import Meta, ObjectName
 from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
 from shunter.model.testbeds import SlotHolder, SlotPlace, SlotState, Testbed, TestbedSpec
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
+from shunter.testbeds.lineup import Memory
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import (
@@ -72,6 +73,7 @@ class Play:
     testbeds: dict[ObjectName, Testbed] = field(default_factory=dict)
     jobs: dict[ObjectName, BatchJob] = field(default_factory=dict)
     schedulings: dict[ObjectName, Scheduling] = field(default_factory=dict)
+    memories: dict[ObjectName, Memory] = field(default_factory=dict)
     applications: dict[int, Script] = field(default_factory=dict)
     log: list[tuple[str, str]] = field(default_factory=list)  # (name, state) in the order in which they were written
     given: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)  # requests, in order
@@ -253,7 +255,10 @@ class Play:
         )
 
     def look_at_scheduling(self, name: ObjectName) -> bool:
-        outcome = reconcile_scheduling(self.view_of_scheduling(name))
+        afresh = reconcile_scheduling(self.view_of_scheduling(name))
+        memory = self.memories.setdefault(name, Memory())
+        outcome = reconcile_scheduling(replace(self.view_of_scheduling(name), memory=memory))
+        assert outcome == afresh, "what the looks before have left changes what this one makes of it"
         if outcome.is_empty:
             return False
         for job in outcome.claims:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from shunter.model.schedulings import JobProgress, JobRecord, SchedulingSpec
 from shunter.model.testbeds import Testbed
-from shunter.testbeds.strategies import Selection, distinct_jobs, impossible, replication, select
+from shunter.testbeds.lineup import Lineup
+from shunter.testbeds.strategies import Selection, impossible, select
 from tests.unit.testbeds.play import Play, named, queue_of, slots_of
 
 FIGURE = ("j1", "j1", "j2", "j2", "j3", "j3", "j3", "j4", "j4", "j4")
@@ -26,7 +27,7 @@ def chosen(
 def records(spec: SchedulingSpec, submitted: tuple[str, ...] = ()) -> list[JobRecord]:
     return [
         JobRecord(JobProgress.SUBMITTED if job.name in submitted else JobProgress.IN_QUEUE)
-        for job in distinct_jobs(spec)
+        for job in spec.distinct_jobs
     ]
 
 
@@ -39,8 +40,10 @@ def testbed_of(count: int) -> Testbed:
 
 def test_jobs_are_distinct_in_the_order_of_their_first_occurrence() -> None:
     spec = queue_of("b", "a", "b", "c", "a")
-    assert [job.name for job in distinct_jobs(spec)] == ["b", "a", "c"]
-    assert [replication(spec, job) for job in distinct_jobs(spec)] == [2, 2, 1]
+    lineup = Lineup(spec)
+    assert [job.name for job in lineup.jobs] == ["b", "a", "c"]
+    assert [lineup.executors[index] for index in range(3)] == [2, 2, 1]
+    assert lineup.queue == [0, 1, 0, 2, 1]
 
 
 def test_ten_executors_on_eight_slots_leave_the_fourth_job_waiting_and_one_slot_free() -> None:

@@ -18,8 +18,9 @@ from shunter.engine.node_columns import NodeColumns
 from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus, Claim
 from shunter.model.object_meta import Meta, ObjectName
 from shunter.model.objects import BATCH_JOB, KINDS, SCHEDULING, TESTBED, Object, ObjectEvent
-from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingStatus
+from shunter.model.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingStatus
 from shunter.model.testbeds import Slot, Testbed, TestbedSpec, TestbedStatus
+from shunter.testbeds.lineup import Memory
 
 RECENT_MAX = 4_096  # changes that a watch can resume from
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
@@ -41,6 +42,7 @@ _status_decoders: dict[str, msgspec.msgpack.Decoder[Any]] = {
     SCHEDULING: msgspec.msgpack.Decoder(SchedulingStatus),
 }
 _claim_decoder = msgspec.msgpack.Decoder(Claim | None)
+_records_decoder = msgspec.msgpack.Decoder(list[tuple[int, JobRecord]] | None)
 
 
 class ObjectBook:
@@ -68,6 +70,7 @@ class ObjectBook:
         # Not part of the committed state:
         self.recent: deque[ObjectEvent] = deque(maxlen=RECENT_MAX)
         self.stirred: dict[Key, None] = {}  # objects to look at, each once
+        self.memories: dict[ObjectName, Memory] = {}  # of Schedulings that were looked at
         self.tried: dict[ObjectName, tuple[tuple[int, int], ...]] = {}  # testbeds that do not fit -> what nodes were
 
     def get(self, kind: str, name: ObjectName) -> Object | None:
@@ -139,10 +142,14 @@ class ObjectBook:
 
     def _moved(self, change: c.ObjectMoved) -> None:
         name = self._names[change.uid]
-        before = self._tables[change.type][name]
-        self._note(
-            MODIFIED, change.type, before, replace(before, status=_status_decoders[change.type].decode(change.status))
-        )
+        before, status = self._tables[change.type][name], _status_decoders[change.type].decode(change.status)
+        records = _records_decoder.decode(change.records)
+        if records is not None:
+            jobs = list(before.status.jobs)
+            for index, record in records:
+                jobs[index] = record
+            status = replace(status, jobs=tuple(jobs))
+        self._note(MODIFIED, change.type, before, replace(before, status=status))
 
     def _claimed(self, change: c.BatchJobClaimed) -> None:
         before = self.batch_jobs[self._names[change.uid]]
@@ -166,6 +173,8 @@ class ObjectBook:
             del self._tables[kind][name]
             del self._names[meta.uid]
             self.stirred.pop((kind, name), None)
+            if kind == SCHEDULING:
+                self.memories.pop(name, None)
         else:
             self._tables[kind][name] = after
             self._names[meta.uid] = name
@@ -182,7 +191,6 @@ class ObjectBook:
         old, new = before.status.slots if before else (), after.status.slots if after else ()
         if old is not new:
             self._reserve(old, new)
-        self.stir(TESTBED, name)
         for scheduling in self.aiming.get(name, ()):
             self.stir(SCHEDULING, scheduling)
         for job in self.asking.get(name, ()):
@@ -207,8 +215,13 @@ class ObjectBook:
             self.applications.pop(old.application, None)
         if new is not None and new.application:
             self.applications[new.application] = name
-        self._index(self.users, name, _used(before), _used(after))
-        self._index(self.asking, name, _asked(before), _asked(after))
+        _index(self.asking, name, _asked(before), _asked(after))
+        used, uses = _used(before), _used(after)
+        if used != uses:
+            _index(self.users, name, used, uses)
+            self._stir_holder(used, name)
+            if uses is not None:
+                self.stir(TESTBED, uses)
         if new is not None and new.state is BatchJobState.SUBMITTED:
             self.submitted[name] = None
         else:
@@ -220,26 +233,16 @@ class ObjectBook:
         if new_claim is not None:
             self.claimed.setdefault(new_claim.scheduling, {})[name] = None
             self.stir(SCHEDULING, new_claim.scheduling)
-        self.stir(BATCH_JOB, name)
+        if old_claim != new_claim:
+            self.stir(BATCH_JOB, name)
         for scheduling in self.naming.get(name, ()):
             self.stir(SCHEDULING, scheduling)
 
-    def _index(
-        self,
-        index: dict[ObjectName, dict[ObjectName, None]],
-        name: ObjectName,
-        old: ObjectName | None,
-        new: ObjectName | None,
-    ) -> None:
-        """A BatchJob depends on a testbed otherwise than before, and the testbed is looked at."""
-        if old == new:
-            return
-        if old is not None:
-            _discard(index, old, name)
-            self.stir(TESTBED, old)
-        if new is not None:
-            index.setdefault(new, {})[name] = None
-            self.stir(TESTBED, new)
+    def _stir_holder(self, testbed: ObjectName | None, job: ObjectName) -> None:
+        """The testbed, if it still shows a slot as the job's."""
+        found = self.testbeds.get(testbed) if testbed is not None else None
+        if found is not None and any(slot.holder and slot.holder.job == job for slot in found.status.slots):
+            self.stirred[TESTBED, found.meta.object_name] = None
 
     def _settle_scheduling(self, name: ObjectName, before: Scheduling | None, after: Scheduling | None) -> None:
         old, new = before.spec if before else None, after.spec if after else None
@@ -254,7 +257,6 @@ class ObjectBook:
                     self.naming.setdefault(job, {})[name] = None
             for job in (*(named_jobs(old) if old else ()), *(named_jobs(new) if new else ())):
                 self.stir(BATCH_JOB, job)
-        self.stir(SCHEDULING, name)
 
 
 def named_jobs(spec: SchedulingSpec) -> dict[ObjectName, None]:
@@ -276,6 +278,17 @@ def _asked(job: BatchJob | None) -> ObjectName | None:
 
 def _at_revision(meta: Meta, revision: int) -> Meta:
     return replace(meta, revision=revision)
+
+
+def _index(
+    index: dict[ObjectName, dict[ObjectName, None]], name: ObjectName, old: ObjectName | None, new: ObjectName | None
+) -> None:
+    """A BatchJob depends on another testbed than before."""
+    if old != new:
+        if old is not None:
+            _discard(index, old, name)
+        if new is not None:
+            index.setdefault(new, {})[name] = None
 
 
 def _discard(index: dict[ObjectName, dict[ObjectName, None]], key: ObjectName, value: ObjectName) -> None:

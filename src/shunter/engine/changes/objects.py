@@ -7,7 +7,7 @@ import msgspec
 from shunter.engine.changes.row import Row
 from shunter.model.object_meta import Meta
 
-NO_CLAIM = msgspec.Raw(b"\xc0")  # nothing
+NO_CLAIM = NO_RECORDS = msgspec.Raw(b"\xc0")  # nothing
 
 
 class ObjectSet(Row, tag=45):
@@ -28,6 +28,7 @@ class ObjectMoved(Row, tag=46):
     at_ms: int
     state: str  # the status's, in words
     ref: str  # namespace/name
+    records: msgspec.Raw = NO_RECORDS  # of a Scheduling: jobs that differ, by index; the others are as they were
 
 
 class BatchJobClaimed(Row, tag=47):
