@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from shunter.engine import changes as c
 from shunter.engine.records import Group, Job
 from shunter.engine.round import Round
+from shunter.engine.run_times import start_ms
 from shunter.engine.state import State
 from shunter.engine.stops import on_stop, stop_range
 from shunter.engine.submits import start_run
@@ -108,11 +109,12 @@ def application_of(round: Round, job: BatchJob) -> Application | None:
     states = [each.state for each in executors]
     if len(executors) < status.replication or min(states) < _ASSIGNED:
         state = ApplicationState.SUBMITTED
-    elif any(each < _RUNNING for each in states):
+    elif any(each < _RUNNING for each in states) or core.state is JobState.STOPPING:  # some may never have started
         state = ApplicationState.SCHEDULED
     else:
         state = ApplicationState.RUNNING
-    return Application(core.id, state, has_processes=True, started_ms=round.now_ms)
+    has_begun = state is ApplicationState.RUNNING and status.state < BatchJobState.RUNNING
+    return Application(core.id, state, has_processes=True, started_ms=start_ms(round, core) if has_begun else 0)
 
 
 def uses_of(state: State, testbed: Testbed) -> dict[SlotPlace, SlotUse]:
@@ -172,11 +174,11 @@ def _ended_application(round: Round, job: BatchJob) -> Application | None:
         has_succeeded = summary.view.state == JobState.SUCCEEDED.word
         state = ApplicationState.COMPLETED if has_succeeded else ApplicationState.FAILED
         reason = "" if has_succeeded else summary.view.reason or f"the application was {summary.view.state}"
-        return Application(job.status.application, state, False, round.now_ms, reason)
+        return Application(job.status.application, state, False, *round.spans[job.status.application], reason)
     remembered = _ENDED.get(job.status.state)
     if remembered is None:
         return None
-    return Application(job.status.application, remembered, False, 0, "; ".join(job.status.problems))
+    return Application(job.status.application, remembered, False, reason="; ".join(job.status.problems))
 
 
 def _host(state: State, node: str) -> str:

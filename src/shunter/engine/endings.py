@@ -13,6 +13,7 @@ from shunter.engine.dependencies import settle_dependents
 from shunter.engine.group_edges import is_left_out, settle_groups
 from shunter.engine.records import Group, Job, PastAttempt
 from shunter.engine.round import Round
+from shunter.engine.run_times import span_ms
 from shunter.engine.views import job_view
 from shunter.model.jobs import PLAIN
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
@@ -98,6 +99,8 @@ def _end(round: Round, job: Job) -> None:
         lasting.past if (lasting := round.state.lasting.jobs.get(job.id)) is not None else [],
     )
     round.summaries[job.id] = summary
+    if job.options.application:
+        round.spans[job.id] = span_ms(round, job)
     round.finished.append(
         FinishedJob(
             job.id,

@@ -83,6 +83,7 @@ class Round:
     finished: list[FinishedJob] = field(default_factory=list)
     past: list[PastRecord] = field(default_factory=list)  # Schedulings that were deleted
     summaries: dict[int, Any] = field(default_factory=dict)  # endings.Summary by job id, for whoever watches the job
+    spans: dict[int, tuple[int, int]] = field(default_factory=dict)  # of applications that ended: start and stop, in ms
     maybe_over: dict[int, None] = field(default_factory=dict)  # job ids, in order
     stirred: dict[tuple[int, int], None] = field(default_factory=dict)  # (job id, node or 0) of jobs to be kept up
     shaken: dict[int, None] = field(default_factory=dict)  # ids of jobs with gangs of which tasks have moved

@@ -153,7 +153,8 @@ class _Course:
         if state is ApplicationState.FAILED:
             return self.fail(application)
         if state is ApplicationState.COMPLETED:
-            status = _stopped(_started(self.status, application, now_ms), True, now_ms)
+            status = _started(self.status, application, now_ms)
+            status = _stopped(status, True, application.ended_ms or now_ms)
             return self.move(BatchJobEvent.COMPLETED, status)
         if self.status.state is BatchJobState.SUBMITTED and state >= ApplicationState.SCHEDULED:
             return self.move(BatchJobEvent.SCHEDULED, self.status)
@@ -172,7 +173,7 @@ class _Course:
         now_ms = self.view.now_ms
         status = _started(self.status, application, now_ms) if application.started_ms else self.status
         problems = [application.reason or "The application failed."]
-        status = msgspec.structs.replace(_stopped(status, False, now_ms), problems=problems)
+        status = msgspec.structs.replace(_stopped(status, False, application.ended_ms or now_ms), problems=problems)
         return self.move(BatchJobEvent.FAILED, status)
 
 
@@ -239,11 +240,12 @@ def _started(status: BatchJobStatus, application: Application, now_ms: int) -> B
     return msgspec.structs.replace(status, events=events, runs=status.runs + 1)
 
 
-def _stopped(status: BatchJobStatus, successful: bool, now_ms: int) -> BatchJobStatus:
+def _stopped(status: BatchJobStatus, successful: bool, at_ms: int) -> BatchJobStatus:
     """With its open event closed, if it has one."""
     if not _open(status):
         return status
-    closed = msgspec.structs.replace(status.events[-1], stop_ms=now_ms, successful=successful)
+    event = status.events[-1]
+    closed = msgspec.structs.replace(event, stop_ms=max(at_ms, event.start_ms), successful=successful)
     return msgspec.structs.replace(status, events=(*status.events[:-1], closed))
 
 

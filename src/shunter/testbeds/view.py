@@ -57,7 +57,8 @@ class Application:
     id: int
     state: ApplicationState
     has_processes: bool  # some of its tasks are not gone yet: their slots are not free
-    started_ms: int = 0  # when it reached RUNNING (or ended before)
+    started_ms: int = 0  # when it reached RUNNING, or of one that ended before, when the last executor began; 0: now
+    ended_ms: int = 0  # 0: now
     reason: str = ""  # why it failed
 
     @property

@@ -63,7 +63,7 @@ class Script:
 
     @property
     def seen(self) -> Application:
-        return Application(self.id, self.state, self.has_processes, self.started_ms, self.reason)
+        return Application(self.id, self.state, self.has_processes, self.started_ms, reason=self.reason)
 
 
 @dataclass

@@ -56,7 +56,7 @@ def batch_job(state: BatchJobState, claim: Claim | None = None, **fields: Any) -
 
 
 def application(state: ApplicationState, has_processes: bool = True, reason: str = "") -> Application:
-    return Application(7, state, has_processes, 42_000 if state >= A.RUNNING else 0, reason)
+    return Application(7, state, has_processes, 42_000 if state >= A.RUNNING else 0, reason=reason)
 
 
 def view(job: BatchJob, application: Application | None = None, **fields: Any) -> BatchJobView:
