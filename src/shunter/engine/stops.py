@@ -38,7 +38,8 @@ def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, 
 
 
 def on_queue_timeout(round: Round, group: Group) -> None:
-    """Fail the tasks that have been queued for longer than their job allows; look again when the next one is due."""
+    """Fail the tasks that have been queued for longer than their job allows; look again when the next one is due. What
+    is held counts from its release on: until then nothing of it is due."""
     table, rows = round.state.table, slice(group.base, group.base + group.count)
     limit_ms = int(group.spec.queue_timeout_s * 1000)
     since = np.where(table.ended_ms[rows] > 0, table.ended_ms[rows], group.job.submitted_ms)
@@ -50,7 +51,7 @@ def on_queue_timeout(round: Round, group: Group) -> None:
     round.maybe_over[group.job.id] = None
     unended = table.state[rows] < int(TaskState.SUCCEEDED)
     if unended.any():
-        waiting = since[table.state[rows] == _QUEUED]
+        waiting = since[(table.state[rows] == _QUEUED) & (not group.job.is_held)]
         due_ms = int(waiting.min()) + limit_ms if waiting.size else round.now_ms + limit_ms
         round.timers.add(max(due_ms, round.now_ms + 1), TimerKind.QUEUE_TIMEOUT, group)
 

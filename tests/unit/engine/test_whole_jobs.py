@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from shunter.engine.recovery import fingerprint
@@ -56,6 +58,25 @@ def test_a_queueing_time_out_counts_from_when_a_delayed_or_held_job_is_queued() 
         assert held.job_id in stage.engine.state.jobs
         await stage.settle(10)
         assert (await ended(stage, "held"))[0] == "failed"
+
+    play(scene)
+
+
+def test_a_job_that_is_held_past_its_queueing_time_out_leaves_the_engine_in_peace(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rounds: list[float | None] = []
+    wait = VirtualClock.wait
+
+    async def counted(clock: VirtualClock, event: asyncio.Event, timeout_s: float | None) -> bool:
+        rounds.append(timeout_s)
+        return await wait(clock, event, timeout_s)
+
+    async def scene(stage: Stage) -> None:
+        await stage.submit(spec("held", options=JobOptions(held=True), queue_timeout_s=1.0))
+        monkeypatch.setattr(VirtualClock, "wait", counted)
+        await stage.settle(60)
+        assert len(rounds) < 200, "one look each second, not one each millisecond"
 
     play(scene)
 
