@@ -125,8 +125,10 @@ class MemoryObjectDesk:
     async def reset(self, caller: Caller, name: ObjectName) -> BatchJob:
         job = await self.object(caller, "BatchJob", name)
         assert isinstance(job, BatchJob)
-        if job.status.state not in (BatchJobState.FAILED, BatchJobState.FAILED_SUBMISSION):
-            raise Conflict(f"BatchJob {name} has not failed: it is {job.status.state.word}")
+        if job.claim is not None:
+            raise Conflict(f"BatchJob {name} is claimed by scheduling {job.claim.scheduling}")
+        if job.status.state is not BatchJobState.FAILED:
+            return job
         status = msgspec.structs.replace(job.status, state=BatchJobState.READY, problems=[])
         changed: BatchJob = await self.put(msgspec.structs.replace(job, status=status))
         return changed

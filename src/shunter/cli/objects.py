@@ -289,12 +289,13 @@ def reset(
 ) -> None:
     """Bring failed BatchJobs back to Ready, once what made them fail is mended.
 
-    A job that a Scheduling still claims is released by deleting the Scheduling.
+    A job that a Scheduling still claims is released by deleting the Scheduling. One that has not failed stays as it is.
 
     \b
     shunter batchjob reset spark-crawler
     """
     with open_client(namespace) as client, telling(output) as tell_of:
         for name in names:
-            found = client.reset(name)
-            tell_of(f"{name} is {state_of(found)}", partial(document_of, found))
+            before, found = client.get("BatchJob", name), client.reset(name)
+            said = " already: nothing to reset" if found.resource_version == before.resource_version else ""
+            tell_of(f"{name} is {state_of(found)}{said}", partial(document_of, found))

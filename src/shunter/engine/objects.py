@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round
-from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus
+from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobState
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, Problem
 from shunter.model.object_drafts import check_own, is_settled, settle
 from shunter.model.object_meta import Document, Meta, ObjectName
@@ -24,12 +24,12 @@ from shunter.model.object_wire import object_document
 from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft, Object
 from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState
 from shunter.model.testbeds import TestbedState
+from shunter.testbeds.batch_job_reconcile import reset
 from shunter.testbeds.strategies import impossible
 
 OBJECTS_MAX = 100_000  # of one kind
 EXTERNAL_BYTES_MAX = 2**20  # of what schedulers keep with one BatchJob
 CREATED, CONFIGURED, UNCHANGED = "created", "configured", "unchanged"
-_FAILED = (BatchJobState.FAILED, BatchJobState.FAILED_SUBMISSION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,20 +84,16 @@ def on_write_external(round: Round, name: ObjectName, data: Mapping[str, list[di
 
 
 def on_reset(round: Round, name: ObjectName) -> None:
-    """A failed BatchJob may be scheduled again."""
+    """A failed BatchJob may be scheduled again. One that is ready, or will be without anybody's help, is left alone."""
     job = find(round, BATCH_JOB, name)
     assert isinstance(job, BatchJob)
-    if job.status.state not in _FAILED:
-        raise Conflict(f"BatchJob {name} is in {job.status.state.word}: only a failed one can be reset")
     if job.claim is not None:
-        raise Conflict(f"BatchJob {name} is claimed by scheduling {job.claim.scheduling}: delete that first")
-    status = BatchJobStatus(
-        events=job.status.events,
-        runs=job.status.runs,
-        observed_generation=job.meta.generation,
-        since_ms=round.now_ms,
-    )
-    move(round, BATCH_JOB, job, status)
+        by = job.claim.scheduling
+        raise Conflict(f"BatchJob {name} is claimed by scheduling {by}, in {job.status.state.word}: delete that first")
+    if job.status.state is BatchJobState.FAILED:
+        move(round, BATCH_JOB, job, reset(job, round.now_ms))
+    else:
+        round.state.objects.stir(BATCH_JOB, name)
 
 
 def move(round: Round, kind: str, object: Any, status: Any) -> None:

@@ -79,7 +79,8 @@ class ObjectDesk(Protocol):
         ...
 
     async def reset(self, caller: Caller, name: ObjectName) -> BatchJob:
-        """Bring a failed BatchJob back to Ready. Raises Conflict where it has not failed, or is still claimed."""
+        """Bring a failed BatchJob back to Ready; one that nobody claims and that has not failed stays as it is. Raises
+        Conflict where it is still claimed."""
         ...
 
     async def past_schedulings(self, caller: Caller, query: PastQuery) -> PastSchedulingPage:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shunter.model.batch_jobs import BatchJob, BatchJobState, BatchJobStatus
+from shunter.model.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, Claim
 from shunter.model.object_meta import ObjectName
 from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import MemoryObjectDesk
@@ -288,13 +288,17 @@ async def test_a_status_has_the_conditions_that_its_state_waits_for(client: Clie
 
 
 async def test_a_failed_batch_job_is_reset(client: Client, desk: MemoryObjectDesk) -> None:
-    await client.post(f"{HERE}/batchjobs", batch_job())
-    assert (await client.post(f"{HERE}/batchjobs/crawler/reset", None)).status == 409
+    made = await client.post(f"{HERE}/batchjobs", batch_job())
+    again = await client.post(f"{HERE}/batchjobs/crawler/reset", None)
+    assert (again.status, again.json) == (200, made.json)
     job = await desk.object(ME, "BatchJob", ObjectName("default", "crawler"))
     assert isinstance(job, BatchJob)
     await desk.put(msgspec.structs.replace(job, status=BatchJobStatus(BatchJobState.FAILED, problems=["no jar"])))
     answer = await client.post(f"{HERE}/batchjobs/crawler/reset", None)
     assert (answer.status, answer.json["status"]["state"]) == (200, "ReadyState")
+    claim = Claim(ObjectName("default", "first"))
+    await desk.put(msgspec.structs.replace(job, claim=claim, status=BatchJobStatus(BatchJobState.FAILED)))
+    assert (await client.post(f"{HERE}/batchjobs/crawler/reset", None)).status == 409
 
 
 async def test_what_deleted_schedulings_did_can_be_asked(client: Client) -> None:

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.changes import decode_round
-from shunter.model.batch_jobs import BatchJobSpec, BatchJobState
+from shunter.engine.objects import move
+from shunter.model.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus
 from shunter.model.errors import Conflict, Invalid
 from shunter.model.jobs import JobOptions
 from shunter.model.object_meta import ObjectName
@@ -231,6 +232,28 @@ def test_a_failed_executor_ends_the_others_and_fails_job_and_scheduling_until_re
         assert state_of(stage, "a") is BatchJobState.READY
         [event] = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")].status.events
         assert (event.successful, event.slot_ids) == (False, (0, 1))
+
+    play(scene)
+
+
+def test_a_failed_job_is_reset_and_a_second_reset_has_nothing_to_do() -> None:
+    """S1-27."""
+
+    async def scene(stage: Stage) -> None:
+        name, book = ObjectName("default", "a"), stage.engine.state.objects
+        await make(stage, command("a"))
+        failed = BatchJobStatus(BatchJobState.FAILED, problems=["no such slot"], runs=3, observed_generation=1)
+        await stage.engine.ask(lambda round: move(round, BATCH_JOB, book.batch_jobs[name], failed))
+        await stage.engine.reset_batch_job(name)
+        status = book.batch_jobs[name].status
+        assert (status.state, status.problems, status.runs) == (BatchJobState.READY, [], 3)
+        version = stage.engine.state.version
+        await stage.engine.reset_batch_job(name)
+        assert stage.engine.state.version == version
+        await ready(stage, nodes=1)
+        await make(stage, queue("q", "a"))
+        with pytest.raises(Conflict, match="claimed by scheduling default/q"):
+            await stage.engine.reset_batch_job(name)  # it is in use
 
     play(scene)
 
