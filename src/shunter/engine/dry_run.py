@@ -127,6 +127,18 @@ class DryRun:
                 round.record(c.TasksMoved(job.id, group.number, first, last, event, now_ms, "", job.ref))
         self.state.names.get(job.namespace, {}).pop(job.name, None)
 
+    def end_stopping(self, job_id: int) -> None:
+        """Let those tasks of a job end that were told to, and see to what comes of it."""
+        round = self._new_round()
+        for group in list(self.state.jobs[job_id].groups):
+            states = self.state.table.state[group.base : group.base + group.count]
+            for index in np.flatnonzero(states == TaskState.STOPPING).tolist():
+                lose(round, group, index, index, "")
+        shrink(round)
+        round.stirred[job_id, 0] = None
+        keep_up(round)
+        self._read_off(round)
+
     def place(self) -> None:
         """The rounds of placing that a change would bring about; whoever is preempted ends at once, all together."""
         for _ in range(ROUNDS_MAX):

@@ -50,6 +50,7 @@ class Keeping:
     missing: list[int] = field(default_factory=list)
     leaving: list[Instance] = field(default_factory=list)  # on nodes that are drained: start elsewhere first
     stale: list[Instance] = field(default_factory=list)
+    in_the_way: list[Member] = field(default_factory=list)  # healthy, while their successors find no room
     coming: int = 0  # replaced, and not healthy yet
     available: int = 0
 
@@ -142,7 +143,10 @@ class Keeping:
         if self._is_of_update(newest) and self._is_late(newest):
             limit_s, word = self.spec.update.deadline_s, TaskState(newest.state).word
             late = f"task {self._name(newest)} was not healthy within {limit_s:g} s of its start; it is {word}"
-            self.progress.fail(late + _ailment(newest), self.spec.update.rollback)
+            self.progress.fail(late + ailment(newest), self.spec.update.rollback)
+        if newest.state == _QUEUED:
+            now_ms = self.round.now_ms
+            self.in_the_way += [each for each in staying if not each.is_fresh and each.is_well(now_ms)][-1:]
         for member in staying:
             is_hopeful = member in good and member.state > _QUEUED  # a move may begin while the first one starts
             if member is not newest and not is_hopeful and not member.is_well(self.round.now_ms):
@@ -216,6 +220,10 @@ class Keeping:
             sum(self.lasting.is_down(self.spec.name, index) for index in self.wanted.kept) if self.lasting.down else 0
         )
         least = len(self.wanted.kept) - down - update.unavailable_max
+        for member in self.in_the_way if update.unavailable_max else ():
+            if self.available > least:
+                self.available -= 1
+                end_member(self.round, member, self._why_replaced())
         for instance in sorted(self.stale, key=lambda each: (each.is_well(now_ms), each.index)):
             if slots <= 0:
                 return
@@ -248,7 +256,7 @@ class Keeping:
         return f"{self.job.name}/{group}{member.group.shows(member.index)}"
 
 
-def _ailment(member: Member) -> str:
+def ailment(member: Member) -> str:
     """What is known of a task that does not get well."""
     group, index = member.group, member.index
     ended = [past[7] for past in group.history or () if past[0] == index and past[7]]

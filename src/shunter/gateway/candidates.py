@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from shunter.engine import changes as c
+from shunter.engine.books.lasting import UNDER_WAY
 from shunter.engine.records import Group, Job
 from shunter.engine.round import Round
 from shunter.engine.state import State
@@ -50,6 +51,7 @@ class Candidate:
     amend: Amend = _as_it_is
     arrange: Arrange | None = None
     nodes: int = 0
+    is_update: bool = False  # it takes effect on what runs of the job, too: tried as an update of it
 
 
 AS_IT_IS = Candidate(0.0, "", None, None, "")
@@ -85,6 +87,22 @@ def limit_of_its_own(job: Job) -> Candidate | None:
             text, amend = f"without distinct: {spec.distinct}", _in_group(spec.name, _set(distinct=""))
             return Candidate(DROPPING, f"{path}.distinct", spec.distinct, None, text, amend)
     return None
+
+
+def helps_update(state: State, job: Job) -> Iterator[Candidate]:
+    """What helps an update that stands still because its successors find no room beside what they replace."""
+    lasting = state.lasting.jobs.get(job.id)
+    if lasting is None or lasting.status not in UNDER_WAY:
+        return
+    waiting = {group.part for group in job.groups if group.ready}
+    for part, spec in enumerate(job.blueprint.groups):
+        most = spec.update.unavailable_max
+        if part in waiting and most < spec.count:
+            path = "spec" if _is_only(job) else f"spec.groups[{part}]"
+            text = f"update.unavailable_max {most} → {most + 1}: the old one ends before its successor starts"
+            update = msgspec.structs.replace(spec.update, unavailable_max=most + 1)
+            amend = _in_group(spec.name, _set(update=update))
+            yield Candidate(RAISING, f"{path}.update.unavailable_max", most, most + 1, text, amend, is_update=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from shunter.engine.records import Group, Job
 from shunter.engine.state import State
 from shunter.engine.views import counts_view
 from shunter.gateway.estimates import estimate_start
+from shunter.gateway.update_reasons import say_update
 from shunter.model.jobs import EVERYWHERE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
@@ -36,7 +37,7 @@ def why(
     return WhyView(
         name=job.name,
         state=job.state.word,
-        sentence=say_state(state, job, now_ms, filters, kept),
+        sentence=f"{say_state(state, job, now_ms, filters, kept)} {say_update(state, job, now_ms)}".strip(),
         counts=counts_view(job.counts()),
         reasons=reasons_of(state, job, filters, kept),
         start=estimate_start(state, job, now_ms, filters),

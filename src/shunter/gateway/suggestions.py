@@ -1,7 +1,7 @@
 """The smallest single changes that would start a job that waits. Called by the gateway, aside from the engine's rounds.
 
 Each candidate is tried out: the changed job is submitted in the old one's place to a copy of the cluster, and the
-planner decides. Only what starts there is suggested.
+planner decides. Only what starts there is suggested. What concerns an update is tried as an update.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 from shunter.engine.dry_run import DryRun, Material
 from shunter.engine.records import Job
-from shunter.gateway.candidates import AS_IT_IS, Candidate, find_candidates, limit_of_its_own
+from shunter.gateway.candidates import AS_IT_IS, Candidate, find_candidates, helps_update, limit_of_its_own
 from shunter.model.errors import Rejected
 from shunter.model.jobs import JobSpec
 from shunter.model.lifecycles import TaskState
@@ -37,10 +37,12 @@ def suggest(material: Material, job_id: int, filters: Sequence[Filter]) -> list[
     """Verified ones, the smallest first. Nothing for a job that would start anyway."""
     bench = _Bench(material, job_id)
     job = bench.job
-    candidates = sorted(find_candidates(bench.trial.state, job, filters), key=lambda each: each.size)
+    of_update = list(helps_update(bench.trial.state, job))
+    found_ones = [*of_update, *find_candidates(bench.trial.state, job, filters)]
+    candidates = sorted(found_ones, key=lambda each: each.size)
     own = limit_of_its_own(job)
     if bench.try_out(AS_IT_IS):
-        candidates = [own] if own is not None else []
+        candidates = of_update + ([own] if own is not None else [])
     found: list[SuggestionView] = []
     most: dict[str, int] = {}  # a larger change of the same field must start more
     for candidate in candidates[:TRIALS_MAX]:
@@ -75,6 +77,8 @@ class _Bench:
 
     def try_out(self, candidate: Candidate) -> int:
         """How many tasks start when the changed job takes the old one's place."""
+        if candidate.is_update:
+            return self._update(candidate)
         if self._is_used:
             self._renew()
         if self._in_its_place in self.trial.state.jobs:
@@ -89,6 +93,19 @@ class _Bench:
         self.trial.place()
         self._is_used = bool(self.trial.placed or self.trial.preempted or candidate.arrange)
         return self.trial.started(submitted.job_id)
+
+    def _update(self, candidate: Candidate) -> int:
+        """How many tasks start when the job is updated, and what has to end for that has ended."""
+        self._renew()
+        self._is_used, job = True, self.job
+        spec = JobSpec(job.namespace, job.name, job.blueprint.groups, job.type, job.priority, job.labels, job.options)
+        try:
+            self.trial.submit([candidate.amend(spec)], self._user)
+        except Rejected:
+            return 0
+        self.trial.end_stopping(self._job_id)
+        self.trial.place()
+        return self.trial.started(self._job_id)
 
     def _renew(self) -> None:
         self.trial, self._is_used = DryRun(self._material), False

@@ -72,6 +72,28 @@ def test_as_many_at_a_time_as_parallel_says() -> None:
     play(scene)
 
 
+def test_an_update_without_room_goes_on_when_some_may_be_unavailable() -> None:
+    """Its successor waits already for the room that only its predecessor can give."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=3)
+        players = Players(stage)
+        [job] = await stage.submit(service(3))
+        await players.act(3)
+        await stage.submit(service(3, "v2"))
+        await players.act(5)
+        assert players.commands() == ["v1"] * 3
+        assert stage.counts(job.job_id) == {"running": 3, "queued": 1}
+        await stage.submit(service(3, "v2", update=Update(unavailable_max=1, healthy_for_s=2.0)))
+        for _ in range(40):
+            await players.act(0.25)
+            assert healthy(stage, job.job_id) >= 2
+        assert players.commands() == ["v2"] * 3
+        assert stage.engine.state.lasting.jobs[job.job_id].status == "steady"
+
+    play(scene)
+
+
 def test_with_unavailable_max_the_old_one_stops_first() -> None:
     async def scene(stage: Stage) -> None:
         await stage.join("n1", cpu=4)  # no room for a fifth

@@ -1,0 +1,54 @@
+"""What an update of a lasting job waits for, in one sentence, and how it goes on or is helped. Called by
+`gateway.reasons`."""
+
+from __future__ import annotations
+
+from shunter.engine.books.lasting import RESTARTING, ROLLING_BACK, STALLED, UNDER_WAY, UPDATING, Lasting
+from shunter.engine.instances import Member, look
+from shunter.engine.keeping import ailment
+from shunter.engine.records import Job
+from shunter.engine.state import State
+from shunter.engine.views import lasting_view
+from shunter.model.lifecycles import TaskState
+from shunter.model.resources import format_duration
+
+
+def say_update(state: State, job: Job, now_ms: int) -> str:
+    """Empty for a job of which nothing is under way."""
+    lasting = state.lasting.jobs.get(job.id)
+    if lasting is None or lasting.status not in (*UNDER_WAY, STALLED):
+        return ""
+    if lasting.status == STALLED:
+        back = f"`shunter rollback {job.name}` goes back, another spec goes on"
+        return f"Its update to version {job.version} stands still: {lasting.reason}; {back}."
+    view, _ = lasting_view(state, job)
+    what = {
+        UPDATING: f"is updating to version {job.version}",
+        ROLLING_BACK: "goes back to an earlier version",
+        RESTARTING: "is restarting",
+    }[lasting.status]
+    told = f"It {what}, {view.updated} of {view.wanted} have a successor"
+    awaited = [member for member in _newest(state, job) if member.is_fresh and not member.is_well(now_ms)]
+    if not awaited:
+        return f"{told}."
+    return f"{told}{_say_awaited(lasting, awaited, now_ms)}."
+
+
+def _newest(state: State, job: Job) -> list[Member]:
+    """Of each instance what stands for it, if that is alive and on its way up."""
+    return [instance.face for instance in look(state, job).values() if instance.face.is_staying]
+
+
+def _say_awaited(lasting: Lasting, awaited: list[Member], now_ms: int) -> str:
+    """Who must get well for the next step, and what comes if he does not."""
+    first = min(awaited, key=lambda each: lasting.added_ms.get(each.group.number, lasting.began_ms))
+    name = first.group.task_name(first.index)
+    is_up = first.state == TaskState.RUNNING
+    said = f"; {name} runs there and is not healthy yet{ailment(first)}" if is_up else f"; {name} has not started yet"
+    since_ms = lasting.added_ms.get(first.group.number, lasting.began_ms)
+    left_s = (since_ms - now_ms) / 1000 + first.group.spec.update.deadline_s
+    if first.group.number < lasting.first_piece or left_s <= 0:
+        return said
+    goes_back = lasting.status == UPDATING and first.group.spec.update.rollback and lasting.good is not None
+    then = f"version {lasting.good.number} comes back" if goes_back and lasting.good is not None else "it stands still"
+    return f"{said}, and if it is not healthy in {format_duration(round(left_s))}, {then}"
