@@ -35,7 +35,8 @@ def on_release(round: Round, name: str, by: str) -> None:
 
 
 def note_failure(round: Round, node_id: int, job_id: int) -> None:
-    """An attempt failed there. Where so many jobs fail within a minute and none succeeds, the node is to blame."""
+    """An attempt failed there. Where so many jobs fail within a minute and none succeeds, the node is to blame.
+    Applications of BatchJobs are not counted: a Scheduling chose their nodes, and their slots are promised."""
     node, settings = round.state.nodes.records.get(node_id), round.settings
     if node is None or not settings.quarantine_jobs or node.switched_by:
         return

@@ -268,7 +268,7 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
         ended.segment << 32 | (ended.record + offset), not_before_ms, reason, group.ref,
     )  # fmt: skip
     round.hungry[group.task_class.id, int(table.node[row])] = None
-    if has_failed and not is_stopping:
+    if has_failed and not is_stopping and group.job.id not in round.state.objects.applications:
         note_failure(round, int(table.node[row]), group.job.id)
     round.record(change)
     if event is TaskEvent.RETRIED:

@@ -8,6 +8,7 @@ from shunter.model.errors import Conflict
 from shunter.model.jobs import Restart
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play, spec
+from tests.unit.engine.test_testbeds import command, make, queue, ready, slots
 
 
 async def fail_on_first(stage: Stage, players: Players, names: str) -> None:
@@ -123,5 +124,20 @@ def test_cordon_and_quarantine_have_ways_back_of_their_own() -> None:
         with pytest.raises(Conflict, match="release it first"):
             await stage.engine.cordon_node("n1", "")
         assert "node.cordoned" in [event.type for event in await stage.events()]
+
+    play(scene)
+
+
+def test_failing_batch_jobs_do_not_cost_a_testbed_its_slots() -> None:
+    """An executor runs where its Scheduling put it, and a slot is a promise: its failures are no fault of the node."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=3, slots_per_node=4)
+        await make(stage, *map(command, "abcdefghi"), queue("q", *"abcdefghi"))
+        for node, order in stage.orders():
+            await stage.started(node, order)
+            await stage.end(node, order, 1)
+        assert [record.switched_by for record in stage.engine.state.nodes.records.values()] == ["", "", ""]
+        assert {word for _, _, word in slots(stage)} == {"FREE"}
 
     play(scene)
