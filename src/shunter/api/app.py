@@ -15,7 +15,7 @@ from shunter.api.exchange import ClientGone, Exchange, Headers, Receive, Scope, 
 from shunter.api.external_routes import BASE as EXTERNAL
 from shunter.api.external_routes import EXTERNAL_ROUTES
 from shunter.api.openapi import openapi_document
-from shunter.api.problems import CONTENT_TYPE, MethodNotAllowed, problem_document, problem_headers
+from shunter.api.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
 from shunter.api.routes import ROUTES
 from shunter.api.routing import Context, Found, Route, Router
 from shunter.log import Log
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from shunter.api.stomp.server import StompServer
 
 PROTECTED = ("/api", EXTERNAL)
+WEBSOCKET = "/scheduler"
 NOBODY = Caller("")
 ANYBODY = Caller("external")  # whoever comes through a door that asks for no token
 TOKEN_SIZE_MAX = 4096
@@ -46,10 +47,12 @@ class Door:
 
     routes: tuple[Route, ...] = ROUTES
     is_open: bool = False
+    hint: str = "GET /api/v1/openapi.json lists all paths"
 
 
-EXTERNAL_DOOR = Door(EXTERNAL_ROUTES)
-OPEN_EXTERNAL_DOOR = Door(EXTERNAL_ROUTES, is_open=True)
+_EXTERNAL_HINT = f"there are {EXTERNAL}/testbeds, {EXTERNAL}/jobs, {EXTERNAL}/schedulings and the WebSocket {WEBSOCKET}"
+EXTERNAL_DOOR = Door(EXTERNAL_ROUTES, hint=_EXTERNAL_HINT)
+OPEN_EXTERNAL_DOOR = Door(EXTERNAL_ROUTES, is_open=True, hint=_EXTERNAL_HINT)
 
 
 def build_app(
@@ -103,7 +106,11 @@ class App:
             raise Busy(f"more than {self._settings.requests_max} requests are being answered")
         found = self._router.find(path.rstrip("/") if path.startswith(EXTERNAL) else path)
         if found is None:
-            raise NotFound(f"there is no {path[:200]}; GET /api/v1/openapi.json lists all paths")
+            if path.rstrip("/") == WEBSOCKET:
+                raise UpgradeRequired(
+                    f"{WEBSOCKET} is a WebSocket that speaks STOMP: connect to it with a STOMP client"
+                )
+            raise NotFound(f"there is no {path[:200]}; {self._door.hint}")
         await self._dispatch(exchange, found)
 
     def _authenticate(self, scope: Scope) -> Caller:

@@ -115,6 +115,8 @@ def find_header(scope: Scope, name: bytes) -> str | None:
 
 def decode_json(body: bytes, decoder: msgspec.json.Decoder[Body]) -> Body:
     """Raises Invalid that says where the body is malformed, or which field is wrong."""
+    if not body.strip():
+        raise Invalid([Problem("body", "is empty", None, "send a JSON document")])
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:

@@ -41,6 +41,13 @@ class MethodNotAllowed(Rejected):
         self.allowed = allowed
 
 
+class UpgradeRequired(Rejected):
+    """Something that is served to WebSockets only."""
+
+    status = 426
+    title = "upgrade required"
+
+
 def problem_document(error: ShunterError) -> ProblemDocument:
     detail = error.detail if len(error.detail) <= DETAIL_MAX else error.detail[: DETAIL_MAX - 3] + "..."
     items = [
@@ -57,4 +64,6 @@ def problem_headers(error: ShunterError) -> list[tuple[bytes, bytes]]:
         return [(b"retry-after", str(max(1, math.ceil(error.retry_after_s))).encode())]
     if isinstance(error, MethodNotAllowed):
         return [(b"allow", error.allowed.encode())]
+    if isinstance(error, UpgradeRequired):
+        return [(b"upgrade", b"websocket")]
     return [(b"www-authenticate", b"Bearer")] if error.status == 401 else []

@@ -88,6 +88,8 @@ def up(
     shunter up --simulate-nodes 5000 --policy bin-pack
     shunter up --external-listen 127.0.0.1:8082 --external-open
     """
+    if simulate_nodes:
+        _refuse_of_machine(cpu=cpu, memory=memory, resource=resource, device=device, label=label, datacenter=datacenter)
     options = {
         "machine": _machine(cpu, memory, resource, device, label, datacenter),
         "simulate_nodes": simulate_nodes,
@@ -96,6 +98,18 @@ def up(
         **_external_options(external_listen, external_open, external_grpc),
     }
     raise typer.Exit(_start(options, detach))
+
+
+def _refuse_of_machine(**given: object) -> None:
+    """What is said of this machine says nothing of simulated nodes."""
+    fix = "leave it out; their labels are set by: shunter node label sim-00001 KEY=VALUE"
+    wrong = [
+        Problem(f"--{option}", "is of this machine, and the nodes are simulated", None, fix)
+        for option in given
+        if given[option]
+    ]
+    if wrong:
+        raise Invalid(wrong)
 
 
 def down(

@@ -7,17 +7,23 @@ from collections.abc import Iterable
 from typing import Any
 
 from shunter.cli.connection import open_client
+from shunter.cli.holders import ENDED_STATES, ended_holders, what_it_keeps
 from shunter.cli.object_options import Kind, Name, kind_of
-from shunter.cli.object_tables import PROGRESS, engine_of, name_of, slot_numbers, state_of, strategy_of
+from shunter.cli.object_tables import PROGRESS, engine_of, name_of, slot_numbers, slots_named, state_of, strategy_of
 from shunter.cli.options import Namespace
 from shunter.cli.printing import Column, age, counted, print_facts, print_table, took_s
+from shunter.model.errors import NotFound
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.object_fields import CLAIM_LABELS
 from shunter.model.object_views import ObjectView
 from shunter.model.resources import format_duration
+from shunter.sdk.client import Client
 
 GRID_COLUMNS_MAX = 6  # with more slots on a node, each slot gets a line
 RUNS_SHOWN = 10
+ROWS_SHOWN = 10  # of what a scheduler noted
+ROW_SHOWN_MAX = 200
+STARTED_STATES = ("SubmittedState", "ScheduledState", "RunningState")
 Facts = list[tuple[str, str]]
 
 
@@ -33,7 +39,12 @@ def describe(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -
     """
     with open_client(namespace) as client:
         found = client.get(kind_of(kind), name)
-    {"Testbed": _testbed, "BatchJob": _batch_job, "Scheduling": _scheduling}[found.kind](found)
+        if found.kind == "Testbed":
+            _testbed(found)
+        elif found.kind == "BatchJob":
+            _batch_job(found, _waiting_tasks(client, found))
+        else:
+            _scheduling(found, ended_holders(client, found))
 
 
 def _head(each: ObjectView) -> Facts:
@@ -118,16 +129,18 @@ def _holder(slot: dict[str, Any], each: ObjectView) -> str:
 # ---- schedulings ----
 
 
-def _scheduling(each: ObjectView) -> None:
+def _scheduling(each: ObjectView, ended: list[ObjectView]) -> None:
     facts = [
         *_head(each),
         ("since", age(each.status.get("since"))),
         ("testbed", name_of(each.spec["testbed"], each)),
         ("strategy", _strategy(each)),
         ("waits for", each.status.get("waitsFor", "")),
+        ("next", what_it_keeps(each) if state_of(each) in ENDED_STATES else ""),
     ]
     print_facts(_title(each), facts)
     _print_list("Problems", each.status.get("problems", []))
+    _print_list("In its way, though it has ended", (f"{other.name}: {what_it_keeps(other)}" for other in ended))
     states = each.status.get("jobStates", [])
     for word in PROGRESS:
         _print_list(word, (_progress(job, each) for job in states if job["state"] == word))
@@ -148,13 +161,24 @@ def _many(count: int, word: str) -> str:
 
 def _progress(job: dict[str, Any], each: ObjectView) -> str:
     slots = job.get("slotIds", [])
-    return name_of(job["name"], each) + (f", slots {slot_numbers(slots)}" if slots else "")
+    return name_of(job["name"], each) + (f", {slots_named(slots)}" if slots else "")
 
 
 # ---- batch jobs ----
 
 
-def _batch_job(each: ObjectView) -> None:
+def _waiting_tasks(client: Client, each: ObjectView) -> str:
+    """What keeps its driver or an executor from running, if they do not."""
+    if state_of(each) not in STARTED_STATES:
+        return ""
+    try:
+        found = client.job(f"bj.{each.name}", each.namespace).why()
+    except NotFound:  # it has ended meanwhile
+        return ""
+    return found.sentence if any(found.counts.get(state) for state in ("waiting", "queued")) else ""
+
+
+def _batch_job(each: ObjectView, waiting: str) -> None:
     status = each.status
     claim = each.spec.get("activeScheduling")
     runs = status.get("runs", 0)
@@ -164,12 +188,14 @@ def _batch_job(each: ObjectView) -> None:
         ("claimed by", name_of(claim, each) if claim else "nobody"),
         ("testbed", name_of(status["slots"], each) if "slots" in status else ""),
         ("slots", _places(status)),
-        ("remembers", ", ".join(each.spec.get("externalScheduler", {}))),
+        ("waits", f"{waiting} See: shunter why bj.{each.name}" if waiting else ""),
         ("runs", f"{runs:,}" + (f"; output: shunter logs bj.{each.name}/executor/0" if runs else "")),
     ]
     print_facts(_title(each), facts)
     _print_list("Problems", status.get("problems", []))
     _print_list("Not used here", status.get("unusedFields", []))
+    for scheduler, rows in each.spec.get("externalScheduler", {}).items():
+        _print_list(f"Noted by {scheduler}", (_row(row) for row in rows[:ROWS_SHOWN]))
     events = status.get("scheduledEvents", [])
     if events:
         print("\nRuns, newest first")
@@ -182,6 +208,11 @@ def _places(status: dict[str, Any]) -> str:
     numbers = status.get("slotIds", [])
     nodes = list(dict.fromkeys(place["nodeName"] for place in status.get("places", [])))
     return f"{slot_numbers(numbers)} on {', '.join(nodes)}" if numbers else ""
+
+
+def _row(row: dict[str, str]) -> str:
+    text = ", ".join(f"{key}: {value}" for key, value in row.items())
+    return text if len(text) <= ROW_SHOWN_MAX else f"{text[: ROW_SHOWN_MAX - 1]}…"
 
 
 def _run(event: dict[str, Any], each: ObjectView) -> list[str]:

@@ -47,7 +47,10 @@ def edit(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> No
                 _apply(client, edited, original)
                 print(original.kind, name, "configured")
         except ShunterError:
-            tell(f"what you wrote is kept: shunter apply -f {path}")
+            if path.read_text(encoding="utf-8", errors="replace") == _text(original):
+                path.unlink()  # nothing was written
+            else:
+                tell(f"what you wrote is kept: shunter apply -f {path}")
             raise
     path.unlink()
 
@@ -55,8 +58,12 @@ def edit(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -> No
 def _write(original: ObjectView) -> Path:
     handle, path = tempfile.mkstemp(prefix=f"shunter-{original.name}-", suffix=".yaml")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(HEAD + yaml_text(manifest_of(original)))
+        file.write(_text(original))
     return Path(path)
+
+
+def _text(original: ObjectView) -> str:
+    return HEAD + yaml_text(manifest_of(original))
 
 
 def manifest_of(each: ObjectView) -> dict[str, Any]:

@@ -1,13 +1,18 @@
-"""Files of manifests, as commands are given them. Used by submit, plan, validate and graph."""
+"""Files of manifests, as commands are given them, and where in them a problem is. Used by apply, submit, plan, validate
+and graph."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from shunter.model.documents import TEXT_SIZE_MAX
+from shunter.model.errors import Invalid, Problem
 from shunter.sdk.manifests import Manifest, parse_manifests, read_manifests
 
 STDIN = "-"
@@ -20,3 +25,50 @@ File = Annotated[
 def read_file(file: str) -> list[Manifest]:
     """The documents of a file, or of standard input. Raises Invalid."""
     return parse_manifests(sys.stdin.buffer.read(TEXT_SIZE_MAX + 1)) if file == STDIN else read_manifests(file)
+
+
+def read_files(files: Sequence[str]) -> list[tuple[str, list[Manifest]]]:
+    """The documents of each file; where there are several files, what is wrong with one says with which. Raises
+    Invalid."""
+    found = []
+    for file in files:
+        try:
+            found.append((file, read_file(file)))
+        except Invalid as error:
+            if len(files) == 1:
+                raise
+            raise Invalid([replace(each, field=f"{file}: {each.field}") for each in error.problems]) from error
+    return found
+
+
+def places_of(files: Iterable[tuple[str, Sequence[Manifest]]]) -> list[str]:
+    """How a person finds each document: `Testbed bench`, or `document 2` where it has no name; with its file where
+    there are several."""
+    listed = list(files)
+    return [
+        (f"{file}: " if len(listed) > 1 else "") + _called(document, number)
+        for file, documents in listed
+        for number, document in enumerate(documents, 1)
+    ]
+
+
+def located(problems: Iterable[Problem], places: Sequence[str]) -> list[Problem]:
+    """Problems of documents that were sent together, each told by its place instead of its number."""
+    return [_located(problem, places) for problem in problems]
+
+
+def _located(problem: Problem, places: Sequence[str]) -> Problem:
+    found = _ITEM.match(problem.field)
+    if found is None or int(found[1]) >= len(places):
+        return problem
+    return replace(problem, field=f"{places[int(found[1])]}: {found[2]}".removesuffix(": "))
+
+
+_ITEM = re.compile(r"items\[(\d+)\]\.?(.*)", re.DOTALL)
+
+
+def _called(document: Manifest, number: int) -> str:
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    kind = document.get("kind")
+    return f"{kind} {name}" if isinstance(kind, str) and isinstance(name, str) else f"document {number}"

@@ -55,9 +55,11 @@ def line_of(each: ObjectView) -> str:
         claim = each.spec.get("activeScheduling")
         numbers = each.status.get("slotIds", [])
         by = f"by {name_of(claim, each)}" if claim else ""
-        at = f"slots {slot_numbers(numbers)}" if numbers else ""
+        at = slots_named(numbers) if numbers else ""
         return ", ".join(filter(None, [by, at, *each.status.get("problems", [])]))
-    return ", ".join(filter(None, [jobs_of(each), each.status.get("waitsFor", ""), *each.status.get("problems", [])]))
+    awaited = each.status.get("waitsFor", "")
+    waits = f"waits for {awaited}" if awaited else ""
+    return ", ".join(filter(None, [jobs_of(each), waits, *each.status.get("problems", [])]))
 
 
 def state_of(each: ObjectView) -> str:
@@ -93,6 +95,11 @@ def slot_numbers(numbers: Iterable[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs) or "-"
+
+
+def slots_named(numbers: Sequence[int]) -> str:
+    """`slot 3`, or `slots 0-3, 7`."""
+    return f"slot{'' if len(numbers) == 1 else 's'} {slot_numbers(numbers)}"
 
 
 def print_past(found: Iterable[PastSchedulingView]) -> None:

@@ -15,7 +15,8 @@ import typer
 from shunter.cli.commands import plain_typer
 from shunter.cli.connection import open_client
 from shunter.cli.exits import DONE, JOB_FAILED, WRONG_USE, tell
-from shunter.cli.manifest_files import read_file
+from shunter.cli.holders import ACQUIRE_STATE, ended_holders, what_it_keeps
+from shunter.cli.manifest_files import located, places_of, read_file, read_files
 from shunter.cli.object_options import AnyKind, AnyName, Kind, complete_objects, kind_of
 from shunter.cli.object_tables import line_of, print_objects, print_past, state_of
 from shunter.cli.options import Format, Namespace, Output
@@ -60,9 +61,12 @@ def apply(
     shunter apply -f jobs.yaml -f scheduling.yaml --wait
     shunter get testbed bench -o yaml | shunter apply -f -
     """
-    documents = [document for file in files for document in read_file(file)]
+    found = [(file, unfold(documents)) for file, documents in read_files(files)]
     with open_client(namespace) as client:
-        applied = client.apply(documents)
+        try:
+            applied = client.apply([document for _, documents in found for document in documents])
+        except Invalid as error:
+            raise Invalid(located(error.problems, places_of(found))) from error
         if output is not Format.TABLE:
             print_items(applied, output)
         else:
@@ -85,6 +89,7 @@ def _wait_for(client: Client, applied: AppliedView) -> int:
     """Until a Scheduling is completed or has failed; comes to the exit code. Others have no end."""
     if applied.kind != "Scheduling" or applied.object is None:
         return DONE
+    _tell_waiting(client, applied.object)
     for found in _seen(client, applied.object):
         if found.type == "DELETED":
             tell(f"{applied.name} was deleted")
@@ -96,6 +101,14 @@ def _wait_for(client: Client, applied: AppliedView) -> int:
             tell(f"{applied.name} failed: {'; '.join(found.object.status.get('problems', []))}")
             return JOB_FAILED
     raise AssertionError("a watch has no end")
+
+
+def _tell_waiting(client: Client, each: ObjectView) -> None:
+    """If it cannot start at once: for whom or what it waits, and who must be deleted for that."""
+    if state_of(each) == ACQUIRE_STATE and each.status.get("waitsFor"):
+        tell(f"{each.name} waits for {each.status['waitsFor']}")
+        for other in ended_holders(client, each):
+            tell(f"{other.name} has ended; {what_it_keeps(other)}")
 
 
 def _seen(client: Client, each: ObjectView) -> Iterator[WatchLine]:

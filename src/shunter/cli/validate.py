@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from shunter.cli.exits import DONE, WRONG_USE
-from shunter.cli.manifest_files import read_file
+from shunter.cli.manifest_files import located, places_of, read_file
 from shunter.cli.options import Format, Output
 from shunter.cli.printing import print_document
 from shunter.model.errors import Invalid, Problem
@@ -53,13 +53,13 @@ def validate(
         return
     if not files:
         raise typer.BadParameter("name a file to check, like: shunter validate -f job.yaml", param_hint="--file")
-    reports = [_check(file) for file in files]
+    checked = [_check(file) for file in files]
     if output is not Format.TABLE:
-        print_document({"items": reports}, output)
+        print_document({"items": [report for report, _ in checked]}, output)
     else:
-        for report in reports:
-            _tell(report)
-    raise typer.Exit(DONE if all(report.valid for report in reports) else WRONG_USE)
+        for report, places in checked:
+            _tell(report, places)
+    raise typer.Exit(DONE if all(report.valid for report, _ in checked) else WRONG_USE)
 
 
 def _schema(kind: str) -> dict[str, Any]:
@@ -69,20 +69,21 @@ def _schema(kind: str) -> dict[str, Any]:
     return job_schema() if kind.lower() in ("job", "jobs") else object_schema(find_kind(kind, "--kind"))
 
 
-def _check(file: str) -> FileReport:
+def _check(file: str) -> tuple[FileReport, list[str]]:
+    """What is wrong with it, and how a person finds each of its documents."""
     from shunter.model.mixed_files import split
     from shunter.model.objects import KINDS
 
     try:
         documents = read_file(file)
     except Invalid as error:
-        return FileReport(name=file, valid=False, jobs=0, problems=list(error.problems))
+        return FileReport(name=file, valid=False, jobs=0, problems=list(error.problems)), []
     jobs, objects = split(documents)
     if not any(document.get("kind") in KINDS for document in documents):  # what has no known kind is meant as a Job
         jobs, objects = replace(jobs, documents=documents), replace(objects, documents=())
     problems = _problems(jobs, objects)
     counts = {"jobs": len(jobs.documents), "objects": len(objects.documents)}
-    return FileReport(name=file, valid=not problems, problems=problems, **counts)
+    return FileReport(name=file, valid=not problems, problems=problems, **counts), places_of([(file, documents)])
 
 
 def _problems(jobs: Part, objects: Part) -> list[Problem]:
@@ -103,10 +104,10 @@ def _problems(jobs: Part, objects: Part) -> list[Problem]:
     return []
 
 
-def _tell(report: FileReport) -> None:
+def _tell(report: FileReport, places: list[str]) -> None:
     if report.valid:
         counted = [(report.jobs, "job"), (report.objects, "object")]
         found = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in counted if count]
         print(f"{report.name}: valid, {', '.join(found)}")
-    for problem in report.problems:
+    for problem in located(report.problems, places):
         print(f"{report.name}: {problem}", file=sys.stderr)

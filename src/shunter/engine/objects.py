@@ -186,7 +186,8 @@ def _refuse_change(draft: Draft, before: Any) -> None:
     if draft.kind == SCHEDULING:
         if draft.spec.testbed != before.spec.testbed:  # type: ignore[union-attr]
             raise Conflict(
-                f"scheduling {draft.name} aims at testbed {before.spec.testbed}",
+                f"scheduling {draft.name} aims at testbed {before.spec.testbed}, which cannot be changed; delete the "
+                f"scheduling and make another",
                 (Problem("spec.testbed", "cannot be changed", None, "delete the scheduling and make another"),),
             )
         if draft.spec != before.spec and before.status.state in (SchedulingState.FAILED, SchedulingState.FINISHED):

@@ -74,18 +74,19 @@ def reasons_of(
     state: State, job: Job, filters: Sequence[Filter] = FILTERS, kept: Mapping[int, str] = NOTHING
 ) -> list[ReasonView]:
     """Of the groups that could be placed and are not: for whom room is kept, and what each node has against them."""
-    asked = [(group.spec, group.task_class.task_class) for group in job.groups if group.ready]
+    asked = [(group.spec, group.task_class.task_class, group.node) for group in job.groups if group.ready]
     if job.type in EVERYWHERE and not job.groups:
-        asked = [(spec, class_of(job, spec)) for spec in job.blueprint.groups]
+        asked = [(spec, class_of(job, spec), 0) for spec in job.blueprint.groups]
     if not asked:
         return []
     view = build_view(state)
-    told = [kept[task_class.id] for _, task_class in asked if task_class.id in kept]
+    told = [kept[task_class.id] for _, task_class, _ in asked if task_class.id in kept]
     of_groups: dict[str, ReasonView] = {}  # pieces of one group, and groups with the same reason, are told once
-    for spec, task_class in asked:
-        for reason in explain(task_class, state.nodes.view, filters, view):
+    for spec, task_class, only in asked:
+        for reason in explain(task_class, state.nodes.view, filters, view, only):
             is_shared = not reason.nodes or len(job.blueprint.groups) == 1
-            text = reason.text if is_shared else f"group {spec.name}: {reason.text}"
+            at = f"must run on {reason.examples[0]}: " if only and reason.nodes else ""
+            text = at + reason.text if is_shared else f"group {spec.name}: {at}{reason.text}"
             of_groups.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
     return [ReasonView(text=text, nodes=0) for text in dict.fromkeys(told) if text not in of_groups] + list(
         of_groups.values()

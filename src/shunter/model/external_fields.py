@@ -50,6 +50,8 @@ SCHEDULING_BODY = Section(
         "slots": nullable(SLOTS.as_field()),
         "state": _WRITTEN_BY_US,
         "jobStatus": _WRITTEN_BY_US,
+        "waitsFor": _WRITTEN_BY_US,
+        "problems": _WRITTEN_BY_US,
     },
 )
 JOB_BODY = Section(
@@ -59,6 +61,7 @@ JOB_BODY = Section(
         "externalScheduler": nullable(replace(EXTERNAL, default=None)),
         "state": _WRITTEN_BY_US,
         "scheduledEvents": _WRITTEN_BY_US,
+        "problems": _WRITTEN_BY_US,
     },
 )
 

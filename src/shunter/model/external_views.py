@@ -27,11 +27,14 @@ class ExternalTestbed(msgspec.Struct, kw_only=True, rename="camel"):
     slots_by_node: dict[str, list[dict[str, Any]]]
 
 
-class ExternalBatchJob(msgspec.Struct, kw_only=True, rename="camel"):
+class ExternalBatchJob(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """Why it failed stands in `problems`, which only a job has that did."""
+
     name: str
     state: str
     external_scheduler: dict[str, list[dict[str, str]]]
     scheduled_events: list[dict[str, Any]]
+    problems: list[str] = []
 
 
 class ExternalJobStatus(msgspec.Struct):
@@ -49,8 +52,8 @@ class ExternalSlots(msgspec.Struct):
     jobs: list[ExternalSlotJob]
 
 
-class ExternalScheduling(msgspec.Struct, kw_only=True, rename="camel"):
-    """Has either a queue or slots; the other is null."""
+class ExternalScheduling(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True):
+    """Has either a queue or slots; the other is null. What it waits for, and why it failed, is there where it does."""
 
     name: str
     state: str
@@ -58,6 +61,8 @@ class ExternalScheduling(msgspec.Struct, kw_only=True, rename="camel"):
     test_bed: str
     queue: list[str] | None
     slots: ExternalSlots | None
+    waits_for: str = ""
+    problems: list[str] = []
 
 
 ExternalView: TypeAlias = ExternalTestbed | ExternalBatchJob | ExternalScheduling
@@ -89,6 +94,7 @@ def external_batch_job(job: BatchJob) -> ExternalBatchJob:
         state=job.status.state.word,
         external_scheduler=job.spec.external,
         scheduled_events=[event_document(event) for event in job.status.events],
+        problems=list(job.status.problems),
     )
 
 
@@ -102,6 +108,8 @@ def external_scheduling(scheduling: Scheduling) -> ExternalScheduling:
         test_bed=short_name(spec.testbed, home),
         queue=None if spec.is_slot_based else [short_name(name, home) for name in spec.queue],
         slots=_slots(spec, home) if spec.is_slot_based else None,
+        waits_for=scheduling.status.waits_for,
+        problems=list(scheduling.status.problems),
     )
 
 

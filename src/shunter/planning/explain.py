@@ -29,10 +29,15 @@ class Reason:
 
 
 def explain(
-    task_class: TaskClass, nodes: Nodes, filters: Sequence[Filter] = FILTERS, view: ClusterView | None = None
+    task_class: TaskClass,
+    nodes: Nodes,
+    filters: Sequence[Filter] = FILTERS,
+    view: ClusterView | None = None,
+    only: int = 0,
 ) -> list[Reason]:
     """The first reason of every node, most frequent first; together they count each node once. With the whole `view`
-    also what is no matter of nodes, before everything else, and the rules that couple tasks."""
+    also what is no matter of nodes, before everything else, and the rules that couple tasks. Tasks that run on the
+    node `only` or nowhere have no other to be explained."""
     if nodes.count <= 1:
         return [Reason("the cluster has no nodes", 0, ())]
     ledger = Ledger()
@@ -41,8 +46,8 @@ def explain(
     if view is not None:
         filters = (*filters, coupling_filter(Couplings(view, ledger)))
     task_class = on_nodes(task_class)
-    rows = np.arange(1, nodes.count)
-    hopeless = _never_fits(task_class, ledger)
+    rows = np.array([only]) if only else np.arange(1, nodes.count)
+    hopeless = None if only else _never_fits(task_class, ledger)
     refusals = [(hopeless, rows)] if hopeless else _merged(_refusals(task_class, ledger, rows, filters))
     refusals.sort(key=lambda refusal: -len(refusal[1]))
     if len(refusals) > REASONS_MAX:

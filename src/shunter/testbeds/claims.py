@@ -52,7 +52,7 @@ def obstacle_at_job(view: SchedulingView, name: ObjectName) -> Obstacle | None:
     if job is None:
         return Obstacle(f"batch job {name}", f"Batch job {name} does not exist. Apply one of that name.")
     if job.claim is not None and view.other(job.claim.scheduling) is not None:
-        return Obstacle(f"batch job {name} is used by scheduling {job.claim.scheduling}")
+        return Obstacle(f"scheduling {job.claim.scheduling}, which uses batch job {name}")
     if job.meta.is_deleting:
         return Obstacle(f"batch job {name}", f"Batch job {name} is being deleted. Apply it again, or leave it out.")
     if job.status.state is not BatchJobState.READY:
@@ -70,9 +70,9 @@ def shares_slots_with(view: SchedulingView, testbed: Testbed) -> Obstacle | None
             continue
         both = sorted(mine & _slot_ids(other))
         if both:
-            slots = ", ".join(map(str, both))
+            slots = f"slot{'s' if len(both) > 1 else ''} {', '.join(map(str, both))}"
             return Obstacle(
-                f"slot {slots} of testbed {testbed.meta.object_name} is used by scheduling {other.meta.object_name}"
+                f"scheduling {other.meta.object_name}, which uses {slots} of testbed {testbed.meta.object_name}"
             )
     return None
 
@@ -82,7 +82,7 @@ def _user_of_testbed(view: SchedulingView, testbed: Testbed, is_held: bool) -> O
     for other in () if is_held else _others(view, testbed):
         if not (may_share and other.spec.is_slot_based):
             name = testbed.meta.object_name
-            return Obstacle(f"testbed {name} is used by scheduling {other.meta.object_name}")
+            return Obstacle(f"scheduling {other.meta.object_name}, which uses testbed {name}")
     return shares_slots_with(view, testbed) if may_share else None
 
 

@@ -256,30 +256,32 @@ class _Course:
         if not queued:
             return self.move(SchedulingEvent.DRAINED)
         slots = self.view.testbed.status.slots if self.view.testbed else ()
-        selected = select_among(self.lineup, queued, free_slot_ids(slots, self.active_jobs()))
+        free = free_slot_ids(slots, self.active_jobs())
+        selected = select_among(self.lineup, queued, free)
         lost = [name for name, _ in selected if not self.is_queued(name)]
         for name in lost:
             self.records.put(index[name], record_of(self.view.job(name), self.me))
         if lost:
             return True
         if not selected:
-            return self.wait_for_slots(self.jobs[queued[0]])
+            return self.wait_for_slots(self.jobs[queued[0]], free)
         for name, slot_ids in selected:
             self.requests[name] = CreationRequest(self.spec.testbed, slot_ids)
             self.records.put(index[name], JobRecord(JobProgress.SUBMITTED, slot_ids))
         return self.move(SchedulingEvent.SUBMITTED)
 
-    def wait_for_slots(self, first: ObjectName) -> bool:
+    def wait_for_slots(self, first: ObjectName, free: Iterable[int]) -> bool:
         testbed, is_idle = self.view.testbed, not self.records.active and not self.leaving
         problems = impossible(self.spec, testbed, self.submitted()) if is_idle else []
         if testbed is not None and testbed.meta.is_deleting:
             problems.append(f"Testbed {self.spec.testbed} is being deleted before batch job {first} has run.")
         if problems:
             return self.fail(*problems)
-        return self.wait(f"batch job {first} needs {needs(self.lineup, first)} of testbed {self.spec.testbed}")
+        return self.wait(f"{needs(self.lineup, first, free)} of testbed {self.spec.testbed}, for batch job {first}")
 
     def await_completion(self) -> bool:
         if self.records.queued:
             return self.move(SchedulingEvent.EXTENDED)
-        name = self.jobs[self.records.active[0]] if self.records.active else self.leaving[0]
-        return self.wait(f"batch job {name} to complete")
+        names = [*(self.jobs[index] for index in self.records.active), *self.leaving]
+        others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        return self.wait(f"batch job {names[0]}{others} to complete")

@@ -50,7 +50,10 @@ def problems_of_node(spec: TestbedSpec, node: LabelledNode) -> list[str]:
         ]
     problems = shortages(spec, node)
     if not node.is_ready:
-        problems.append(f"The node takes no work: {node.because or 'it is not ready'}")
+        problems.append(
+            f"The node takes no work: {node.because or 'it is not ready'}. "
+            f"To do without it: shunter node label {node.name} {spec.node_label}-"
+        )
     return problems
 
 

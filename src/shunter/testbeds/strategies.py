@@ -16,12 +16,15 @@ from shunter.testbeds.lineup import Lineup
 Selection = list[tuple[ObjectName, tuple[int, ...]]]
 
 
-def needs(lineup: Lineup, job: ObjectName) -> str:
-    """What the job waits for, in words: `2 free slots`, or `slots 0, 3`."""
+def needs(lineup: Lineup, job: ObjectName, free: Iterable[int]) -> str:
+    """What the job waits for, in words: `2 free slots`; or of those that it names the ones in use, `slots 0, 3`."""
     spec = lineup.spec
     if spec.is_slot_based:
-        return f"slots {_listed(slot_id for entry in spec.slots if entry.job == job for slot_id in entry.slot_ids)}"
-    return f"{lineup.executors[lineup.index[job]]} free slots"
+        named = [slot_id for entry in spec.slots if entry.job == job for slot_id in entry.slot_ids]
+        busy = sorted(set(named).difference(free)) or named
+        return f"slot{'s' if len(busy) > 1 else ''} {_listed(busy)}"
+    count = lineup.executors[lineup.index[job]]
+    return f"{count} free slot{'s' if count > 1 else ''}"
 
 
 def select(spec: SchedulingSpec, records: Sequence[JobRecord], free_slot_ids: Iterable[int]) -> Selection:

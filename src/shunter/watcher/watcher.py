@@ -254,7 +254,9 @@ class Watcher:
             watched = self._roster.node_of(holder)
             alive = watched is None or watched.said is NodeEvent.HEARD
             if alive and holder.boot != hello.boot:
-                return refuse(Code.NAME_TAKEN, f"another worker is connected as {hello.name}")
+                return refuse(
+                    Code.NAME_TAKEN, f"another worker is connected as {hello.name}; give one of them another --name"
+                )
             holder.refuse(Code.REPLACED, "a newer connection of this name took over")
         self._roster.claim(session, hello.name, hello.boot)
         return None

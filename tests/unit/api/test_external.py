@@ -195,6 +195,22 @@ async def test_a_scheduling_by_slots_is_made(client: Client, desk: MemoryObjectD
     assert (found.spec.mode, [each.slot_ids for each in found.spec.slots]) == ("relaxed", [(1, 0), (2,)])
 
 
+async def test_who_waits_or_failed_says_why_and_may_be_sent_back_so(client: Client, desk: MemoryObjectDesk) -> None:
+    """A scheduler that sees FailedState must learn the reason by the same interface."""
+    made = (await client.post("/external/schedulings", QUEUE)).json
+    assert "waitsFor" not in made and "problems" not in made
+    await move(desk, "Scheduling", "first", SchedulingStatus(waits_for="scheduling lab/x, which uses testbed bench"))
+    waiting = (await client.get("/external/schedulings/first")).json
+    assert waiting == made | {"waitsFor": "scheduling lab/x, which uses testbed bench"}
+    await move(desk, "Scheduling", "first", SchedulingStatus(SchedulingState.SUBMISSION, problems=["it is late"]))
+    assert (await client.get("/external/schedulings/first")).json["problems"] == ["it is late"]
+    assert (await client.post("/external/schedulings", waiting | {"problems": ["x"]})).status == 200
+    await move(desk, "BatchJob", "crawler", BatchJobStatus(BatchJobState.FAILED_SUBMISSION, problems=["exit code 3"]))
+    failed = (await client.get("/external/jobs/crawler")).json
+    assert (failed["state"], failed["problems"]) == ("FailedSubmissionState", ["exit code 3"])
+    assert (await send(client, "PUT", "/external/jobs/", failed)).status == 200
+
+
 @pytest.mark.usefixtures("desk")
 async def test_a_post_of_the_same_name_replaces(client: Client) -> None:
     """What it was answered with may be sent back, changed: what only Shunter writes is not looked at."""
@@ -254,6 +270,24 @@ async def test_deleting_what_is_not_there_is_404_or_as_the_reference_has_it_304(
         client = Client(build_app(gateway, ApiSettings(absent_is_304=absent_is_304)))
         answer = await client.call("DELETE", "/external/schedulings/nothing")
         assert (answer.status, bool(answer.body)) == (status, status == 404)
+
+
+@pytest.mark.usefixtures("desk")
+@pytest.mark.parametrize("door", [EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR])
+async def test_a_wrong_path_is_answered_with_what_this_door_has(gateway: FakeGateway, door: Any) -> None:
+    client = Client(build_app(gateway, door=door))
+    for path in ("/", "/external", "/api/v1/jobs"):
+        detail = (await client.get(path)).json["detail"]
+        assert "openapi" not in detail and "/external/schedulings and the WebSocket /scheduler" in detail
+    answer = await client.get("/scheduler")
+    assert (answer.status, answer.headers["upgrade"]) == (426, "websocket")
+    assert "connect to it with a STOMP client" in answer.json["detail"]
+
+
+@pytest.mark.usefixtures("desk")
+async def test_a_body_that_is_empty_is_called_so(client: Client) -> None:
+    answer = await client.call("POST", "/external/schedulings", body=b"")
+    assert (answer.status, answer.json["detail"]) == (400, "body: is empty; send a JSON document")
 
 
 # ---- namespaces ----

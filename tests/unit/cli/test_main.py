@@ -103,6 +103,7 @@ def test_the_namespace_may_come_from_the_environment(
         ["up", "--cpu", "lots"],
         ["up", "--listen", "7070"],
         ["up", "--store", "floppy"],
+        ["up", "--simulate-nodes", "3", "--label", "bench=0"],
         ["worker", "--manager", "here:1", "--token-file", "nowhere"],
         ["worker", "--manager", "here:1"],
         ["worker", "--manager", "here", "--token", "t"],

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shunter.cli.completion import OFFERED_MAX
+from shunter.cli.describe import ROW_SHOWN_MAX
 from shunter.cli.object_options import complete_kinds, complete_objects
 from shunter.cli.printing import yaml_text
 from shunter.model.batch_jobs import (
@@ -90,9 +91,23 @@ def test_apply_says_what_became_of_each(shunter: Shunter, file: Callable[..., st
 def test_apply_refuses_whole_files_with_every_problem(shunter: Shunter, file: Callable[..., str]) -> None:
     said = shunter("apply", "-f", file(testbed(), testbed("b", slotsPerNode=-1), scheduling() | {"spec": {}}))
     assert said.code == 2
-    assert "items[1].spec.slotsPerNode: must be 0 to 1,000 (got -1)" in said.err
-    assert "items[2].spec.testbed: is missing; add testbed: {name: ...}" in said.err
+    assert "Testbed b: spec.slotsPerNode: must be 0 to 1,000 (got -1)" in said.err
+    assert "Scheduling first: spec.testbed: is missing; add testbed: {name: ...}" in said.err
     assert shunter("get", "tb").out.splitlines()[1:] == []
+
+
+@pytest.mark.usefixtures("desk")
+def test_apply_says_in_which_of_several_files_the_problem_is(
+    shunter: Shunter, file: Callable[..., str], tmp_path: Path
+) -> None:
+    good, wrong, broken = file(testbed(), batch_job()), tmp_path / "wrong.yaml", tmp_path / "broken.yaml"
+    wrong.write_text(yaml_text(scheduling() | {"spec": {}}) + "---\nkind: Testbed\n")
+    broken.write_text("a: b: c\n")
+    said = shunter("apply", "-f", good, "-f", str(wrong))
+    assert f"{wrong}: Scheduling first: spec.testbed: is missing" in said.err
+    assert f"{wrong}: document 2: spec: is missing" in said.err
+    said = shunter("apply", "-f", good, "-f", str(broken))
+    assert said.code == 2 and f"{broken}: line 1, column 5: mapping values are not allowed" in said.err
 
 
 @pytest.mark.usefixtures("desk")
@@ -243,10 +258,13 @@ def test_describe_shows_how_far_a_scheduling_is(
 def test_describe_shows_a_batch_job_with_its_runs(
     desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
 ) -> None:
-    shunter("apply", "-f", file(testbed(), batch_job(externalScheduler={"profiler": []}), scheduling()))
+    noted = {"profiler": [{"sorter": "24 (16)", "pi": "27 (16)"}, {"long": "x" * 999}]}
+    shunter("apply", "-f", file(testbed(), batch_job(externalScheduler=noted), scheduling()))
     do(occupy(desk))
     said = shunter("describe", "bj", "crawler").out
-    assert "claimed by first" in said and "0-1 on beta, alpha" in said and "remembers  profiler" in said
+    assert "claimed by first" in said and "0-1 on beta, alpha" in said and "waits" not in said
+    assert "Noted by profiler\n  sorter: 24 (16), pi: 27 (16)\n  long: xxx" in said
+    assert max(map(len, said.splitlines())) <= 2 + ROW_SHOWN_MAX
     assert "shunter logs bj.crawler/executor/0" in said and "Problems\n  once it failed" in said
     runs = [re.split(r"  +", line) for line in said[said.index("START") :].splitlines()[1:]]
     assert [run[2:] for run in runs] == [
@@ -254,6 +272,35 @@ def test_describe_shows_a_batch_job_with_its_runs(
         ["failed", "other/past", "bench", "0"],
     ]
     assert runs[1][1].strip() == "24s"
+
+
+def test_describe_says_which_task_of_a_batch_job_waits_and_for_what(
+    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
+) -> None:
+    shunter("apply", "-f", file(testbed(), batch_job(), scheduling()))
+    do(occupy(desk))
+    job = {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["true"]}}
+    assert shunter("submit", "-f", file(job | {"metadata": {"name": "bj.crawler"}})).code == 0
+    assert "waits      it waits for the test See: shunter why bj.crawler" in shunter("describe", "bj", "crawler").out
+
+
+def test_who_waits_for_a_scheduling_that_has_ended_is_told_to_delete_it(
+    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
+) -> None:
+    """It keeps its claims so that schedulers can write to its jobs; a person who does not know that waits for ever."""
+    path = file(testbed(), batch_job(), scheduling(), scheduling("second"))
+    shunter("apply", "-f", path)
+    do(move(desk, "Testbed", BENCH, status=TestbedStatus(claims=(FIRST,))))
+    do(move(desk, "Scheduling", FIRST, status=SchedulingStatus(SchedulingState.SUBMISSION)))
+    waits = SchedulingStatus(
+        SchedulingState.ACQUIRE, waits_for="scheduling default/first, which uses testbed default/bench"
+    )
+    do(move(desk, "Scheduling", ObjectName("default", "second"), status=waits))
+    assert "delete" not in shunter("describe", "sched", "second").out
+    do(move(desk, "Scheduling", FIRST, status=SchedulingStatus(SchedulingState.COMPLETED)))
+    advice = "it keeps its testbed and its jobs until it is deleted: shunter delete scheduling first"
+    assert f"In its way, though it has ended\n  first: {advice}\n" in shunter("describe", "sched", "second").out
+    assert f"  next       {advice}\n" in shunter("describe", "sched", "first").out
 
 
 # ---- edit ----
@@ -336,8 +383,28 @@ def test_edit_keeps_what_is_refused(desk: MemoryObjectDesk, shunter: Shunter, ed
     editor('sed -i "s/name: bench/name: other/" "$1"')
     said = shunter("edit", "tb", "bench")
     assert said.code == 2 and "metadata.name: says which object is edited" in said.err
+    editor('echo "# half" >> "$1"; exit 1')
+    said = shunter("edit", "tb", "bench")
+    assert "EDITOR: ended with an error" in said.err
+    assert kept(said.err).read_text().endswith("# half\n")
+
+
+def test_edit_leaves_no_file_behind_where_nothing_was_written(
+    desk: MemoryObjectDesk,
+    shunter: Shunter,
+    editor: Callable[[str], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    do(desk.apply(ME, [testbed()], namespace="default"))
     editor("exit 1")
-    assert "EDITOR: ended with an error" in shunter("edit", "tb", "bench").err
+    said = [shunter("edit", "tb", "bench")]
+    monkeypatch.setenv("EDITOR", "/no/such/editor")
+    said.append(shunter("edit", "tb", "bench"))
+    assert [each.code for each in said] == [2, 2]
+    assert "ended with an error" in said[0].err and "set EDITOR to the editor of your choice" in said[1].err
+    assert "is kept" not in said[0].err + said[1].err
+    assert list(tmp_path.glob("shunter-*")) == []
 
 
 # ---- watch, reset, the rest ----
@@ -357,7 +424,7 @@ def test_watch_tells_what_is_there_and_what_changes(
     ]
     assert lines[0].endswith("2 free, 1 occupied, 1 reserved")
     assert lines[1].endswith("by first, slots 0-1, once it failed")
-    assert lines[2].endswith("1 Scheduled, a free slot, late")
+    assert lines[2].endswith("1 Scheduled, waits for a free slot, late")
     documents = [json.loads(line) for line in watched(shunter, desk, "watch", "tb", "--after", "0", "-o", "json")]
     assert [each["type"] for each in documents] == ["ADDED", "MODIFIED"]
 
@@ -404,13 +471,13 @@ def test_validate_knows_every_kind_without_a_cluster(shunter: Shunter, file: Cal
     path = file(testbed(), batch_job(), scheduling())
     assert shunter("validate", "-f", path).out == f"{path}: valid, 3 objects\n"
     said = shunter("validate", "-f", file(testbed(), testbed("b", slotPerNode=1)))
-    assert said.code == 2 and "items[1].spec.slotPerNode: unknown field; did you mean slotsPerNode?" in said.err
+    assert said.code == 2 and "Testbed b: spec.slotPerNode: unknown field; did you mean slotsPerNode?" in said.err
     job = {"apiVersion": "shunter.dev/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {"command": ["true"]}}
     path = file(testbed(), job)
     assert shunter("validate", "-f", path).out == f"{path}: valid, 1 job, 1 object\n"
     said = shunter("validate", "-f", file(testbed(slotsPerNode=-1), job | {"spec": {"comand": ["true"]}}))
-    assert said.code == 2 and "items[0].spec.slotsPerNode: must be" in said.err
-    assert "items[1].spec.comand: unknown field; did you mean command?" in said.err
+    assert said.code == 2 and "Testbed bench: spec.slotsPerNode: must be" in said.err
+    assert "Job a: spec.comand: unknown field; did you mean command?" in said.err
     assert json.loads(shunter("validate", "--schema", "--kind", "tb").out)["title"] == "Testbed"
     assert shunter("validate", "--schema", "--kind", "pod").code == 2
 

@@ -11,6 +11,7 @@ from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.model.errors import Invalid, NotFound
 from shunter.model.messages import TaskStats
 from shunter.ports.gateway import Caller, EventPosition, EventQuery, TaskReference
+from tests.unit.engine.test_testbeds import command, make, queue, ready
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 
@@ -179,5 +180,21 @@ def test_pages_of_events_have_every_event_once() -> None:
                 version, _, number = page.next.partition("-")
                 after = EventPosition(int(version), int(number))
             assert found == every
+
+    play(scene)
+
+
+def test_why_tells_of_an_executor_what_its_own_node_has_against_it_and_no_other() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await ready(stage, nodes=3, slots_per_node=1)
+        await make(stage, command("a"), queue("q", "a", "a"))
+        (first, kept), (node, lost) = sorted(stage.orders(), key=lambda each: each[0])
+        await stage.started(first, kept)
+        await stage.started(node, lost)
+        await stage.engine.cordon_node("n0", "another one")
+        await stage.engine.cordon_node("n1", "new disk")
+        await stage.lose(node, lost)
+        found = await stage.gateway.why(ANNA, reference("bj.a"))
+        assert found.sentence == "1 of 2 tasks wait: must run on n1: cordon: new disk (1 node)."
 
     play(scene)

@@ -111,3 +111,11 @@ def test_reasons_count_every_node_once_and_room_is_reported_only_where_it_is(see
         assert all(len(reason.examples) == min(EXAMPLES_MAX, reason.nodes) for reason in reasons)
         with_room = sum(reason.nodes for reason in reasons if reason.text.startswith("has room"))
         assert with_room == sum(admits(a_class, cluster.nodes, row) for row in range(1, cluster.nodes.count))
+
+
+def test_of_tasks_that_run_on_one_node_or_nowhere_only_that_node_is_told() -> None:
+    cluster = Cluster()
+    small, _ = cluster.add({"cpu": 1000}), cluster.add({"cpu": 4000})
+    assert explain(task_class(cpu=2000), cluster.nodes, only=small) == [
+        Reason("cpu: needs 2, 1 at most even when empty", 1, ("n1",))
+    ]

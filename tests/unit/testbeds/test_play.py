@@ -70,7 +70,7 @@ def test_the_figure_of_document_001_is_played_to_its_end() -> None:
     assert play.given == [("j1", (0, 1)), ("j2", (2, 3)), ("j3", (4, 5, 6))]
     play.runs("j1", "j2", "j3").settle()
     assert play.slot_states() == ["OCCUPIED"] * 7 + ["FREE"]
-    assert play.status("s").waits_for == "batch job default/j4 needs 3 free slots of testbed default/tb"
+    assert play.status("s").waits_for == "3 free slots of testbed default/tb, for batch job default/j4"
     play.completes("j2").settle()
     assert play.given[-1] == ("j4", (2, 3, 7))
     play.completes("j1", "j3", "j4").settle()

@@ -46,7 +46,7 @@ def test_a_second_scheduling_waits_says_for_whom_holds_nothing_and_starts_when_t
     play = yard("a", "b").scheduling("first", queue_of("a")).settle()
     play.scheduling("second", queue_of("b")).settle()
     assert play.status("second").state.word == "AcquireState"
-    assert play.status("second").waits_for == "testbed default/tb is used by scheduling default/first"
+    assert play.status("second").waits_for == "scheduling default/first, which uses testbed default/tb"
     assert holds(play, "second") == []
     play.delete("first").settle()
     assert holds(play, "second") == ["b", "tb"]
@@ -57,7 +57,7 @@ def test_a_second_scheduling_waits_says_for_whom_holds_nothing_and_starts_when_t
 def test_who_lacks_one_job_claims_neither_the_others_nor_the_testbed() -> None:
     play = yard("a", "b").testbed("tb2").scheduling("first", queue_of("a")).settle()
     play.scheduling("second", queue_of("b", "a", testbed="tb2")).settle()
-    assert play.status("second").waits_for == "batch job default/a is used by scheduling default/first"
+    assert play.status("second").waits_for == "scheduling default/first, which uses batch job default/a"
     assert holds(play, "second") == []
     assert play.job_state("b") == "ReadyState"
 
@@ -154,7 +154,7 @@ def test_the_next_jobs_are_submitted_only_when_those_before_have_started() -> No
     assert play.status("s").waits_for == "batch job default/a to start"
     play.completes("a", has_processes=True).settle()
     assert play.status("s").state.word == "SubmissionState"
-    assert play.status("s").waits_for == "batch job default/b needs 4 free slots of testbed default/tb"
+    assert play.status("s").waits_for == "4 free slots of testbed default/tb, for batch job default/b"
 
 
 def test_slots_of_a_completed_job_are_not_given_away_while_its_processes_are_there() -> None:
@@ -215,7 +215,7 @@ def test_strict_waits_for_the_slots_of_the_first_and_relaxed_goes_past_it() -> N
         play = yard("a", "b", "c").scheduling("s", slots_of(mode, *jobs)).settle()
         assert [name for name, _ in play.given] == given
         play.runs(*given).settle()
-        assert play.status("s").waits_for == "batch job default/b needs slots 0, 1 of testbed default/tb"
+        assert play.status("s").waits_for == "slot 0 of testbed default/tb, for batch job default/b"
 
 
 def test_a_thousand_entries_on_four_slots_complete_in_order() -> None:
@@ -376,7 +376,7 @@ def test_an_extension_by_a_job_of_another_scheduling_waits_and_holds_only_what_i
     assert holds(play, "s") == ["a", "b", "tb"]
     play.scheduling("s", queue_of("a", "x", "b")).settle()
     assert play.status("s").state.word == "AcquireState"
-    assert play.status("s").waits_for == "batch job default/x is used by scheduling default/other"
+    assert play.status("s").waits_for == "scheduling default/other, which uses batch job default/x"
     assert holds(play, "s") == ["a", "tb"]
     assert play.job_state("a") == "RunningState"
     play.delete("other").completes("a").settle()
@@ -431,9 +431,9 @@ def test_schedulings_on_disjoint_slots_share_a_testbed_that_allows_it() -> None:
     play.scheduling("t", slots_of("relaxed", ("b", [2]), ("c", [3]))).settle()
     assert play.given == [("a", (0, 1)), ("b", (2,)), ("c", (3,))]
     play.scheduling("u", slots_of("strict", ("d", [1, 2]))).settle()
-    assert play.status("u").waits_for == "slot 1 of testbed default/tb is used by scheduling default/s"
+    assert play.status("u").waits_for == "scheduling default/s, which uses slot 1 of testbed default/tb"
     play.delete("s").settle()
-    assert play.status("u").waits_for == "slot 2 of testbed default/tb is used by scheduling default/t"
+    assert play.status("u").waits_for == "scheduling default/t, which uses slot 2 of testbed default/tb"
     play.delete("t").settle()
     assert play.given[-1] == ("d", (1, 2))
 
@@ -441,17 +441,17 @@ def test_schedulings_on_disjoint_slots_share_a_testbed_that_allows_it() -> None:
 def test_who_takes_slots_from_a_queue_shares_with_nobody() -> None:
     play = Play().labelled(4).testbed(sharing="disjoint").with_jobs(*"ab")
     play.scheduling("s", slots_of("strict", ("a", [0]))).settle().scheduling("t", queue_of("b")).settle()
-    assert play.status("t").waits_for == "testbed default/tb is used by scheduling default/s"
+    assert play.status("t").waits_for == "scheduling default/s, which uses testbed default/tb"
     play.delete("s").settle()
     assert play.given[-1][0] == "b"
     play.scheduling("s", slots_of("strict", ("a", [3]))).settle()
-    assert play.status("s").waits_for == "testbed default/tb is used by scheduling default/t"
+    assert play.status("s").waits_for == "scheduling default/t, which uses testbed default/tb"
 
 
 def test_an_exclusive_testbed_is_not_shared_though_the_slots_are_disjoint() -> None:
     play = yard("a", "b").scheduling("s", slots_of("strict", ("a", [0]))).settle()
     play.scheduling("t", slots_of("strict", ("b", [1]))).settle()
-    assert play.status("t").waits_for == "testbed default/tb is used by scheduling default/s"
+    assert play.status("t").waits_for == "scheduling default/s, which uses testbed default/tb"
 
 
 def test_who_is_extended_into_the_slots_of_another_waits_and_the_other_goes_on() -> None:
@@ -460,7 +460,7 @@ def test_who_is_extended_into_the_slots_of_another_waits_and_the_other_goes_on()
     play.scheduling("t", slots_of("strict", ("b", [1]), ("c", [1]))).settle()
     play.scheduling("s", slots_of("strict", ("a", [0]), ("d", [1]))).settle()
     assert play.status("s").state.word == "AcquireState"
-    assert play.status("s").waits_for == "slot 1 of testbed default/tb is used by scheduling default/t"
+    assert play.status("s").waits_for == "scheduling default/t, which uses slot 1 of testbed default/tb"
     play.runs("a").completes("b").settle()
     assert play.given[-1] == ("c", (1,)), "the other is not disturbed"
     play.completes("c").settle().delete("t").settle()

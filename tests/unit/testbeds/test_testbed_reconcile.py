@@ -232,7 +232,8 @@ def test_the_free_slots_of_a_node_that_takes_no_work_are_in_error_and_used_ones_
     status = bed.look([node("a", "0"), down], {place("b", 1): RUNS})
     assert states(status) == ["FREE", "ERROR", "FREE", "OCCUPIED"]
     assert status.state is TestbedState.RUNNING
-    assert status.node_problems == {"b": ["The node takes no work: it was not heard of for 30 s"]}
+    advice = "To do without it: shunter node label b yard-"
+    assert status.node_problems == {"b": [f"The node takes no work: it was not heard of for 30 s. {advice}"]}
     status = bed.look([node("a", "0"), down])
     assert (states(status), status.state) == (["FREE", "ERROR", "FREE", "ERROR"], TestbedState.ERROR)
     status = bed.look([node("a", "0"), node("b", "1")])

@@ -38,7 +38,9 @@ async def test_a_name_whose_worker_is_connected_and_alive_is_taken() -> None:
     first = await stage.join("n1", "b1")
     second = Puppet(stage, "n1", "b2")
     await second.say(hello("n1", "b2"))
-    assert second.link.refused == Refused("name_taken", "another worker is connected as n1", retry=True)
+    assert second.link.refused == Refused(
+        "name_taken", "another worker is connected as n1; give one of them another --name", retry=True
+    )
     assert first.link.closed_because is None
     assert stage.engine.kinds().count("hello") == 1
 
