@@ -84,6 +84,7 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("policies", "plan:policies", "List who can decide where tasks run, or choose."),
         Entry("flight", "flight:flight", "List or export recorded decisions."),
         Entry("replay", "flight:replay", "Decide recorded decisions again, and compare."),
+        Entry("simulate", "simulate:simulate", "Try policies in simulated worlds, and compare."),
         Entry("events", "events:events", "Print what has happened, or what happens."),
         Entry("metrics", "metrics:metrics", "Show what a run, a task or a node used over time."),
         Entry("top", "top:top", "Watch resources, nodes and running jobs."),

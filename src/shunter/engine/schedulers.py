@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Unavailable
-from shunter.model.situations import DecisionRow, Situation
+from shunter.model.situations import TASKS, DecisionRow, Situation
 from shunter.planning.deltas import ViewWriter
 
 LEASE_DEFAULT_S = 5.0
@@ -116,9 +116,12 @@ class Schedulers:
             log.info("scheduler.closed", scheduler=session.name, reason=reason)
 
     def is_led(self, now_ms: int) -> bool:
-        """Whether somebody outside decides now. Tells in the log when that changes."""
+        """Whether somebody outside decides about tasks now: one that does not want to see them leaves them to the
+        fall-back. Tells in the log when that changes."""
         session = self._sessions.get(self.leader) if self.leader else None
-        is_led = session is not None and session.mode == LEAD and session.is_alive(now_ms)
+        is_led = (
+            session is not None and session.mode == LEAD and TASKS in session.writer.wants and session.is_alive(now_ms)
+        )
         if is_led != self._was_led:
             self._was_led = is_led
             if self.leader:

@@ -14,7 +14,9 @@ from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from shunter.model.errors import Invalid, Problem
+from shunter.model.situations import TASKS
 from shunter.planning.candidates import FILTERS, Filter
+from shunter.planning.limited_view import wants_of
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.scores import SCORES, Score
 from shunter.planning.view import ClusterView, Decision, Policy
@@ -162,11 +164,11 @@ def _checked_policy(brought: Brought) -> Offer:
 
 
 def _named(brought: Brought) -> Policy:
-    """The name of a plugin's policy is that of its entry point, whatever the object says."""
+    """The name of a plugin's policy is that of its entry point, whatever the object says. One that does not look at
+    tasks decides outside of rounds: in them, the fall-back places tasks meanwhile."""
     policy: Policy = brought.target()
     policy.name = brought.name
-    if not hasattr(policy, "fast"):
-        policy.fast = True
+    policy.fast = bool(getattr(policy, "fast", True)) and TASKS in wants_of(policy)
     return policy
 
 

@@ -7,6 +7,7 @@ Cheap checks run every time; the audit of the live state runs every so many roun
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from shunter.engine.changes import Change, LanesSet, TaskEnded, TasksMoved, decode_round
@@ -32,6 +33,25 @@ from shunter.simulation.placing_rules import check_gangs, check_lanes, check_pla
 AUDIT_EVERY = 8  # rounds
 
 
+@dataclass(slots=True)
+class Waits:
+    """How long tasks waited from the submit of their job to the first time that they were placed."""
+
+    tasks: int = 0
+    total_ms: int = 0
+
+    def note(self, ledger: Ledger) -> None:
+        for placed in ledger.placed_now:
+            if placed.attempt == 1:
+                count = placed.last - placed.first + 1
+                self.tasks += count
+                self.total_ms += count * (ledger.now_ms - ledger.jobs[placed.job].submitted_ms)
+
+    @property
+    def mean_s(self) -> float:
+        return self.total_ms / 1000 / self.tasks if self.tasks else 0.0
+
+
 class Checkers:
     def __init__(self) -> None:
         self.ledger = Ledger()
@@ -39,6 +59,7 @@ class Checkers:
         self.checked: Counter[str] = Counter()
         self.changes: Counter[str] = Counter()  # committed, by kind
         self.acknowledged: dict[int, Submitted] = {}
+        self.waits = Waits()
         self._machines: dict[str, Machine] = {}
         self._classes: dict[int, ClassKey] = {}  # those that had lanes
 
@@ -58,6 +79,7 @@ class Checkers:
         check_ended(self.ledger)
         check_objects(self.shadow)
         self._check_losses()
+        self.waits.note(self.ledger)
         for job in commit.finished:
             self._check_finished(job)
         self.checked["round"] += 1

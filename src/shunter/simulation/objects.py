@@ -48,13 +48,18 @@ class ObjectActs:
 
     async def settle(self) -> None:
         """Delete all of it; what was running goes, and nothing is left."""
+        if self._world.makes_schedulings:  # of whatever testbeds and jobs there are
+            await self._settle(TESTBED, BATCH_JOB, SCHEDULING)
         for kind in (SCHEDULING, TESTBED, BATCH_JOB):
-            until_s = self._world.clock.now() + GO_AWAY_S
-            while names := self._names(kind):
-                require(self._world.clock.now() < until_s, f"{kind} {names[0]} does not go")
-                for name in names:
-                    await self._try("delete", partial(Engine.delete_object, kind=kind, name=name))
-                await self._world.clock.sleep(1.0)
+            await self._settle(kind)
+
+    async def _settle(self, *kinds: str) -> None:
+        until_s = self._world.clock.now() + GO_AWAY_S
+        while left := [(kind, name) for kind in kinds for name in self._names(kind)]:
+            require(self._world.clock.now() < until_s, f"{left[0][0]} {left[0][1]} does not go")
+            for kind, name in left:
+                await self._try("delete", partial(Engine.delete_object, kind=kind, name=name))
+            await self._world.clock.sleep(1.0)
 
     async def _act(self) -> None:
         chance = self._chance

@@ -17,9 +17,11 @@ from typing import Any
 from shunter.adapters.memory.store import MemoryStore
 from shunter.model.errors import ShunterError
 from shunter.model.messages import Hello, ManagerMessage
+from shunter.model.situations import TASKS
+from shunter.planning.limited_view import wants_of
 from shunter.ports.store import Commit, Purged
 from shunter.simulation.brains import Brains, Outside
-from shunter.simulation.checkers import Checkers
+from shunter.simulation.checkers import Checkers, Waits
 from shunter.simulation.disk import Disk
 from shunter.simulation.faults import Faults
 from shunter.simulation.final import check_end, is_quiet
@@ -51,6 +53,7 @@ class Outcome:
     checked: Counter[str]
     changes: Counter[str]  # that were committed, by kind
     virtual_s: float
+    waits: Waits
 
 
 class Failed(AssertionError):
@@ -76,7 +79,7 @@ def simulate(seed: int, echo: bool = False, brains: Brains = SEEDED) -> Outcome:
         trace, elapsed_s = world.trace, asyncio.get_running_loop().time()
         checkers = world.checkers
         return Outcome(
-            seed, trace.steps, trace.digest, trace.counts, checkers.checked, checkers.changes, elapsed_s
+            seed, trace.steps, trace.digest, trace.counts, checkers.checked, checkers.changes, elapsed_s, checkers.waits
         )  # fmt: skip
 
     return run_virtual(main, seed)
@@ -96,6 +99,7 @@ class World:
         self.fleet = Fleet(self.clock, chance, self._flush)
         self.workers: dict[str, SimulatedWorker] = {}
         self.managers: list[SimulatedManager] = []
+        self.makes_schedulings = False  # the policy looks at nothing but objects
         self._tasks: set[asyncio.Task[None]] = set()
         self._failure: tuple[int, BaseException, list[str]] | None = None
         self._has_failed = asyncio.Event()
@@ -168,6 +172,7 @@ class World:
         manager = SimulatedManager(number, self.clock, self.trace, self.chance, self._gone)
         self.managers.append(manager)
         policy = self._brains.make(self.scenario.policy)
+        self.makes_schedulings = TASKS not in wants_of(policy)
         if self.scenario.is_outside and policy.fast:
             policy = Outside(policy)
         manager.start(policy, self.scenario.settings, self.store, self.disk, self)

@@ -336,3 +336,15 @@ def test_a_slow_policy_that_never_answers_leads_no_longer_than_its_lease() -> No
         driver.cancel()
 
     play(scene)
+
+
+def test_one_that_does_not_look_at_tasks_leaves_them_to_the_fall_back() -> None:
+    async def scene(stage: Stage) -> None:
+        stage.engine.policy = Remote("mine")
+        session = stage.engine.schedulers.open("mine", ("objects",))
+        await stage.join("n1", cpu=2)
+        [job] = await stage.submit(spec("job", 2))
+        assert stage.counts(job.job_id) == {"assigned": 2}
+        assert not (await shown(stage, session)).delta.queued
+
+    play(scene)

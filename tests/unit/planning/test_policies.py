@@ -73,6 +73,13 @@ def test_a_plugins_class_decides_under_the_name_of_its_entry_point() -> None:
     assert catalogue.build("lazy") is not policy
 
 
+def test_one_that_does_not_look_at_tasks_decides_outside_of_rounds() -> None:
+    class Queues(Lazy):
+        fast, wants = True, ("objects",)
+
+    assert not Catalogue(policies=[Brought("queues", "example 1.0", Queues)]).build("queues").fast
+
+
 def test_a_plugins_score_makes_a_planner_and_its_filter_holds_for_all_of_them() -> None:
     mine = replace(SCORES["spread"], name="mine")
     catalogue = Catalogue(scores=[Brought("mine", "example 1.0", mine)], filters=[Brought("odd", "example 1.0", ODD)])

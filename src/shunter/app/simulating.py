@@ -1,0 +1,45 @@
+"""A policy in simulated worlds, for `shunter simulate`: the same engine, in virtual time, with users and faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from shunter.app.policies import find_policies
+from shunter.model.errors import Invalid, Problem
+from shunter.planning.policies import REMOTE
+from shunter.simulation.brains import Brains
+from shunter.simulation.world import Failed, simulate
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """What became of one world. `error` says what did not hold, or nothing."""
+
+    seed: int
+    policy: str
+    tasks: int = 0  # that were started
+    wait_s: float = 0.0  # the mean, from the submit to the first start
+    virtual_s: float = 0.0  # until everything had ended
+    error: str = ""
+
+
+def simulate_policies(names: Iterable[str], seeds: Iterable[int]) -> Iterator[Simulated]:
+    """Each policy in each world. Raises Invalid for one that is not known here."""
+    catalogues = {name: find_policies(name) for name in names}
+    for name, catalogue in catalogues.items():
+        if name.startswith(REMOTE):
+            fix = "name its class: MODULE:CLASS"
+            raise Invalid([Problem("--policy", "decides in another process, which is not simulated", name, fix)])
+        catalogue.build(name)
+    for seed in seeds:
+        for name, catalogue in catalogues.items():
+            yield _simulated(seed, name, Brains(lambda _, name=name, catalogue=catalogue: catalogue.build(name)))  # type: ignore[misc]
+
+
+def _simulated(seed: int, name: str, brains: Brains) -> Simulated:
+    try:
+        outcome = simulate(seed, brains=brains)
+    except Failed as failure:
+        return Simulated(seed, name, error=f"{type(failure.cause).__name__}: {failure.cause}")
+    return Simulated(seed, name, outcome.waits.tasks, outcome.waits.mean_s, outcome.virtual_s)

@@ -1,0 +1,59 @@
+"""`shunter simulate`: what it says of a policy that lets somebody wait, and of wrong use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shunter.cli.main import carry_out
+
+LAZY = """
+from shunter.scheduler import Decision
+
+class Lazy:
+    def decide(self, view, now, budget):
+        return Decision(based_on=view.version)
+"""
+
+
+@pytest.fixture
+def lazy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "lazy_policy.py").write_text(LAZY)
+    monkeypatch.chdir(tmp_path)
+    return "lazy_policy:Lazy"
+
+
+def test_a_policy_that_lets_jobs_wait_for_ever_is_found_out(lazy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert carry_out(["simulate", "--policy", lazy, "--policy", "e-pvm", "--seeds", "4-4"]) == 1
+    said = capsys.readouterr().out
+    assert f"seed 4, {lazy}: Violation: job " in said and "has not ended: ['queued'" in said
+    assert [line.split()[:4] for line in said.splitlines()[-2:]] == [
+        [lazy, "0", "of", "1"],
+        ["e-pvm", "1", "of", "1"],
+    ]
+
+
+def test_the_same_seed_gives_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for _ in range(2):
+        assert carry_out(["simulate", "--policy", "bin-pack", "--seeds", "4", "--output", "json"]) == 0
+        said.append(json.loads(capsys.readouterr().out))
+    [world] = said[0]["items"]
+    assert said[0] == said[1]
+    assert (world["seed"], world["policy"], world["error"]) == (4, "bin-pack", "") and world["tasks"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--policy", "best-fitt"], "unknown policy"),
+        (["--policy", "remote:mine"], "is not simulated"),
+        (["--policy", "e-pvm", "--seeds", "9-1"], "is no range of seeds"),
+        (["--policy", "e-pvm", "--seeds", "some"], "is no range of seeds"),
+    ],
+)
+def test_wrong_use_is_said(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert carry_out(["simulate", *words]) == 2
+    assert complaint in capsys.readouterr().err
