@@ -244,6 +244,24 @@ def test_a_failed_batch_job_is_told_and_reset(bench: Cluster) -> None:
     assert got(bench, "bj", "crawler")["status"]["state"] == "ReadyState"
 
 
+def test_who_failed_is_told_with_its_last_words_and_whoever_waits_for_it_with_what_to_delete(bench: Cluster) -> None:
+    broken = 'if [ $SHUNTER_EXECUTOR_INDEX = 1 ]; then echo "no such table" >&2; exit 3; fi; exec sleep 600'
+    documents = [testbed(), command("broken", "sh", "-c", broken), command("other", "true")]
+    said = apply(bench, *documents, queue("first", "broken", "broken"), code=1, words=("--wait",))
+    assert "shunter logs bj.broken/1\n  no such table\n" in said.err
+    assert "Last words of what failed: shunter logs bj.broken/1\n  no such table\n" in described(bench, "bj", "broken")
+    apply(bench, queue("second", "other"))
+    advice = "first: it keeps its testbed and its jobs until it is deleted: shunter delete scheduling first"
+    assert advice in described(bench, "sched", "second")
+    bench.shunter("delete", "sched", "first")
+    eventually(lambda: got(bench, "sched", "second")["status"]["state"] == "CompletedState", "it had its turn")
+    assert "no such table" in described(bench, "bj", "broken")
+
+
+def described(cluster: Cluster, kind: str, name: str) -> str:
+    return cluster.shunter("describe", kind, name).out
+
+
 def reset(cluster: Cluster, name: str) -> bool:
     """A job that its Scheduling has let go is back by itself; else it is brought back."""
     if got(cluster, "bj", name)["status"]["state"] == "ReadyState":

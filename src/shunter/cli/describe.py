@@ -8,6 +8,7 @@ from typing import Any
 
 from shunter.cli.connection import open_client
 from shunter.cli.holders import ENDED_STATES, ended_holders, what_it_keeps
+from shunter.cli.last_words import last_words
 from shunter.cli.object_options import Kind, Name, kind_of
 from shunter.cli.object_tables import PROGRESS, engine_of, name_of, slot_numbers, slots_named, state_of, strategy_of
 from shunter.cli.options import Namespace
@@ -42,7 +43,7 @@ def describe(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -
         if found.kind == "Testbed":
             _testbed(found)
         elif found.kind == "BatchJob":
-            _batch_job(found, _waiting_tasks(client, found))
+            _batch_job(found, _waiting_tasks(client, found), last_words(client, found))
         else:
             _scheduling(found, ended_holders(client, found))
 
@@ -178,7 +179,7 @@ def _waiting_tasks(client: Client, each: ObjectView) -> str:
     return found.sentence if any(found.counts.get(state) for state in ("waiting", "queued")) else ""
 
 
-def _batch_job(each: ObjectView, waiting: str) -> None:
+def _batch_job(each: ObjectView, waiting: str, last: list[str]) -> None:
     status = each.status
     claim = each.spec.get("activeScheduling")
     runs = status.get("runs", 0)
@@ -189,10 +190,12 @@ def _batch_job(each: ObjectView, waiting: str) -> None:
         ("testbed", name_of(status["slots"], each) if "slots" in status else ""),
         ("slots", _places(status)),
         ("waits", f"{waiting} See: shunter why bj.{each.name}" if waiting else ""),
-        ("runs", f"{runs:,}" + (f"; output: shunter logs bj.{each.name}/executor/0" if runs else "")),
+        ("runs", f"{runs:,}" + (f"; output: shunter logs {_speaker(each)}" if runs else "")),
     ]
     print_facts(_title(each), facts)
     _print_list("Problems", status.get("problems", []))
+    if last:
+        _print_list(f"Last words of what failed: {last[0]}", last[1:] or ["it wrote nothing"])
     _print_list("Not used here", status.get("unusedFields", []))
     for scheduler, rows in each.spec.get("externalScheduler", {}).items():
         _print_list(f"Noted by {scheduler}", (_row(row) for row in rows[:ROWS_SHOWN]))
@@ -202,6 +205,11 @@ def _batch_job(each: ObjectView, waiting: str) -> None:
         columns = [Column("START"), Column("TOOK", right=True)]
         columns += [Column(title) for title in ("RESULT", "SCHEDULING", "TESTBED", "SLOTS")]
         print_table(columns, (_run(event, each) for event in events[: -RUNS_SHOWN - 1 : -1]), state_column=2)
+
+
+def _speaker(each: ObjectView) -> str:
+    """The task that prints what the program prints."""
+    return f"bj.{each.name}/executor/0" if "commandSpec" in each.spec else f"bj.{each.name}/driver/0"
 
 
 def _places(status: dict[str, Any]) -> str:

@@ -31,6 +31,13 @@ def ended_holders(client: Client, each: ObjectView) -> list[ObjectView]:
     return [other for other in found if other is not None and state_of(other) in ENDED_STATES]
 
 
+def jobs_of_it(client: Client, each: ObjectView) -> list[ObjectView]:
+    """The BatchJobs that it claims, of the first that it names."""
+    me = {"namespace": each.namespace, "name": each.name}
+    found = (_get(client, "BatchJob", job) for job in _jobs(each))
+    return [job for job in found if job is not None and job.spec.get("activeScheduling") == me]
+
+
 def _jobs(each: ObjectView) -> list[dict[str, Any]]:
     if "queueBased" in each.spec:
         named = each.spec["queueBased"]

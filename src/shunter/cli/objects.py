@@ -15,7 +15,8 @@ import typer
 from shunter.cli.commands import plain_typer
 from shunter.cli.connection import open_client
 from shunter.cli.exits import DONE, JOB_FAILED, WRONG_USE, tell
-from shunter.cli.holders import ACQUIRE_STATE, ended_holders, what_it_keeps
+from shunter.cli.holders import ACQUIRE_STATE, ended_holders, jobs_of_it, what_it_keeps
+from shunter.cli.last_words import last_words
 from shunter.cli.manifest_files import located, places_of, read_file, read_files
 from shunter.cli.object_options import AnyKind, AnyName, Kind, complete_objects, kind_of
 from shunter.cli.object_tables import line_of, print_objects, print_past, state_of
@@ -99,6 +100,9 @@ def _wait_for(client: Client, applied: AppliedView) -> int:
             return DONE
         if state == FAILED_STATE:
             tell(f"{applied.name} failed: {'; '.join(found.object.status.get('problems', []))}")
+            for job in jobs_of_it(client, found.object):
+                if words := last_words(client, job):
+                    tell("\n  ".join(words))
             return JOB_FAILED
     raise AssertionError("a watch has no end")
 

@@ -14,6 +14,7 @@ from shunter.cli.exits import JOB_FAILED
 from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, JobOrTask, Namespace, Output, job_and_task
 from shunter.cli.printing import Column, coloured, print_document, print_items, print_table
+from shunter.cli.submit import refuse_objects
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.views import PlannedJobView, PlanView, PolicyView, ReasonView, StartView, WhyView
 
@@ -57,6 +58,7 @@ def plan(
     shunter plan -f job.yaml && shunter submit -f job.yaml
     """
     manifests = read_file(file)
+    refuse_objects(manifests, file)
     with open_client(namespace) as client:
         found = client.plan(manifests)
     if output is not Format.TABLE:

@@ -39,7 +39,7 @@ def submit(
     cat jobs.json | shunter submit -f - --wait
     """
     manifests = read_file(file)
-    _refuse_objects(manifests, file)
+    refuse_objects(manifests, file)
     with open_client(namespace) as client:
         submitted = _submit(client, manifests)
         if output is not Format.TABLE:
@@ -51,7 +51,7 @@ def submit(
             raise typer.Exit(wait_for_runs(client, [each for each in submitted if each.run]))
 
 
-def _refuse_objects(manifests: list[Manifest], file: str) -> None:
+def refuse_objects(manifests: list[Manifest], file: str) -> None:
     for number, manifest in enumerate(manifests):
         if manifest.get("kind") in KINDS:
             field = f"items[{number}].kind" if len(manifests) > 1 else "kind"
