@@ -65,6 +65,7 @@ def test_the_window_of_a_run_has_what_its_slots_and_nodes_used(cluster: Cluster)
     found = {name: window(name, "?run=1") for name in PROGRAMS}
     slots = {name: each["tasks"][0] for name, each in found.items()}
     assert [(slot["slot"], slot["node"]) for slot in slots.values()] == [(n, node["name"]) for n in range(3)]
+    assert rest.ask("GET", "/external/jobs/spinner/metrics?run=1").json == found["spinner"]
     cpu = {name: slot["metrics"]["cpu_cores"]["mean"] for name, slot in slots.items()}
     memory = {name: slot["metrics"]["memory_bytes"]["max"] for name, slot in slots.items()}
     assert cpu["spinner"] > LIMIT_CORES / 2

@@ -20,6 +20,7 @@ from shunter.model.external_views import (
     external_scheduling,
     external_testbed,
 )
+from shunter.model.metric_views import MetricsView
 from shunter.model.name_fields import NAME
 from shunter.model.object_meta import ObjectName
 from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Object
@@ -56,6 +57,12 @@ async def list_jobs(context: Context, exchange: Exchange) -> dict[str, ExternalB
 
 async def get_job(context: Context, exchange: Exchange) -> ExternalBatchJob:
     return external_batch_job(await _job(context, exchange, _object_name(exchange)))
+
+
+async def get_job_metrics(context: Context, exchange: Exchange) -> MetricsView:
+    """The same as for its manifest, under /api."""
+    name, asked = _object_name(exchange), exchange.query
+    return await context.gateway.metrics.of_batch_job(exchange.caller, name, asked["run"], asked["step"])
 
 
 async def write_job(context: Context, exchange: Exchange) -> ExternalBatchJob:

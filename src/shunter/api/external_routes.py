@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from shunter.api import external
 from shunter.api import parameters as p
+from shunter.api.metric_routes import FOUND, RUN, STEP
 from shunter.api.routing import Answer, RequestBody, Route
 from shunter.model import external_views as v
 from shunter.model.fields import text
@@ -36,6 +37,11 @@ EXTERNAL_ROUTES = (
     Route(
         "GET", f"{BASE}/jobs/{{object}}", "getExternalJob", "One BatchJob", external.get_job,
         answers=(Answer(200, v.ExternalBatchJob),), query=IN_NAMESPACE, errors=(400, 404),
+    ),
+    Route(
+        "GET", f"{BASE}/jobs/{{object}}/metrics", "getExternalJobMetrics",
+        "What a run of a BatchJob used, by node and by slot", external.get_job_metrics, answers=FOUND,
+        query=p.Query((p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False), RUN, STEP)), errors=(400, 404),
     ),
     Route(
         "PUT", f"{BASE}/jobs/{{object}}", "writeExternalJobByName", "Replace some keys of its externalScheduler",

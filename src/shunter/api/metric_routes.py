@@ -14,6 +14,7 @@ STEP_MAX_S = 999 * 3600
 NUMBER_MAX = 2**31
 
 STEP = p.step_parameter("step", "how long one value stands for; else about 120 values", STEP_MAX_S)
+RUN = p.whole_parameter("run", "which run, counted from 1; else the last", 1, NUMBER_MAX)
 START = p.time_parameter("start", "where the window begins")
 STOP = p.time_parameter("stop", "where it ends; else now, or with the task")
 FOUND = (Answer(200, MetricsView),)
@@ -22,8 +23,7 @@ METRIC_ROUTES = (
     Route(
         "GET", f"{IN_NAMESPACE}/batchjobs/{{object}}/metrics", "getBatchJobMetrics",
         "What a run of a BatchJob used, by node and by slot", metrics.get_batch_job_metrics, answers=FOUND,
-        query=p.Query((p.whole_parameter("run", "which run, counted from 1; else the last", 1, NUMBER_MAX), STEP)),
-        errors=(400, 404),
+        query=p.Query((RUN, STEP)), errors=(400, 404),
     ),
     Route(
         "GET", "/api/v1/nodes/{name}/metrics", "getNodeMetrics", "What a node used", metrics.get_node_metrics,

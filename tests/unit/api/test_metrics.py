@@ -25,6 +25,19 @@ async def test_metrics_of_a_batch_job_are_those_of_a_run(client: Client, gateway
     assert (await client.get("/api/v1/apis/example.org/v1/namespaces/default/batchjobs/sum/metrics")).status == 404
 
 
+async def test_an_external_scheduler_asks_the_same_of_a_job(client: Client, gateway: FakeGateway) -> None:
+    """S0-21: with the same answer."""
+    await gateway.objects.apply(ME, [batch_job("sum")], namespace="default")
+    told = [
+        await client.get(f"{path}/metrics?run=3&step=10s") for path in (f"{HERE}/batchjobs/sum", "/external/jobs/sum")
+    ]
+    assert [(answer.status, answer.json) for answer in told] == [(200, told[0].json)] * 2
+    assert gateway.metrics.asked == [("sum", 3, 10_000)] * 2
+    assert (await client.get("/external/jobs/nobody/metrics")).status == 404
+    wrong = await client.get("/external/jobs/sum/metrics?run=0")
+    assert (wrong.status, wrong.fields) == (400, ["query.run"])
+
+
 async def test_a_window_is_read_from_times_with_their_zone(client: Client, gateway: FakeGateway) -> None:
     window = "start=2026-01-01T00:00:00Z&stop=2026-01-01T02:00:30.5%2B01:00&step=1m"
     assert (await client.get(f"/api/v1/nodes/here/metrics?{window}")).status == 200
