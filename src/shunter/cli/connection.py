@@ -11,13 +11,13 @@ from shunter.sdk.patience import PATIENCE_S
 SAID_AFTER_S = 0.5  # shorter waits are not worth a line
 
 
-def open_client(namespace: str = NAMESPACE_DEFAULT) -> Client:
+def open_client(namespace: str = NAMESPACE_DEFAULT, patience_s: float = PATIENCE_S) -> Client:
     said = False
 
     def on_retry(failure: ShunterError, delay_s: float) -> None:
         nonlocal said
         if not said and delay_s >= SAID_AFTER_S:
             said = True
-            tell(f"{failure.detail}; trying again for up to {PATIENCE_S:.0f} s")
+            tell(f"{failure.detail}; trying again for up to {patience_s:.0f} s")
 
-    return connect(namespace=namespace, on_retry=on_retry)
+    return connect(namespace=namespace, patience_s=patience_s, on_retry=on_retry)

@@ -59,11 +59,16 @@ def show(name: NodeName, output: Output = Format.TABLE) -> None:
         if output is not Format.TABLE:
             print_document(found, output)
             return
+    _describe(found, _stats(name) if found.state == "ready" else None)
+
+
+def _stats(name: str) -> NodeStatsView | None:
+    """None where the worker does not answer: that is not waited for, and the rest is worth showing all the same."""
+    with open_client(patience_s=0) as client:
         try:
-            stats: NodeStatsView | None = client.node_stats(name) if found.state == "ready" else None
+            return client.node_stats(name)
         except ShunterError:
-            stats = None  # the worker does not answer; the rest is worth showing all the same
-    _describe(found, stats)
+            return None
 
 
 @node.command("label", context_settings={"ignore_unknown_options": True})
@@ -246,8 +251,9 @@ def readable(resource: str, quantity: str) -> str:
 
 def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
     resources = [f"{name} {share(view, name)}" for name in view.capacity]
+    reason = (view.reason or "").removeprefix(f"{view.state}: ")
     facts = [
-        ("state", view.state + (f": {view.reason}" if view.reason and view.reason != view.state else "")),
+        ("state", view.state + (f": {reason}" if reason and reason != view.state else "")),
         ("eligible", "yes" if view.eligible else "no"),
         ("reserved", ", ".join(resources)),
         ("ports", ", ".join(name.removeprefix(PORT_PREFIX) for name in view.reserved if name.startswith(PORT_PREFIX))),

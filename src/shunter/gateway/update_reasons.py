@@ -44,7 +44,7 @@ def _say_awaited(lasting: Lasting, awaited: list[Member], now_ms: int) -> str:
     first = min(awaited, key=lambda each: lasting.added_ms.get(each.group.number, lasting.began_ms))
     name = first.group.task_name(first.index)
     is_up = first.state == TaskState.RUNNING
-    said = f"; {name} runs there and is not healthy yet{ailment(first)}" if is_up else f"; {name} has not started yet"
+    said = f"; {name} runs and is not healthy yet{ailment(first)}" if is_up else f"; {name} has not started yet"
     since_ms = lasting.added_ms.get(first.group.number, lasting.began_ms)
     left_s = (since_ms - now_ms) / 1000 + first.group.spec.update.deadline_s
     if first.group.number < lasting.first_piece or left_s <= 0:

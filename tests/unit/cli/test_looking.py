@@ -208,9 +208,19 @@ def test_a_node_is_shown_with_the_tasks_that_run_there(cluster: Cluster, shunter
     assert out.splitlines()[-1].split() == ["render/4", "1", "1.25s", "3Mi", "2"]
 
 
-def test_a_node_whose_worker_is_silent_is_shown_all_the_same(cluster: Cluster, shunter: Shunter) -> None:
-    cluster.answers |= {"GET /nodes/vm": answer(200, NODE), "GET /nodes/vm/stats": answer(404, {"detail": "gone"})}
-    assert "disk=ssd" in shunter("node", "show", "vm").out
+@pytest.mark.parametrize("status", [404, 503])
+def test_a_node_whose_worker_is_silent_is_shown_all_the_same(cluster: Cluster, shunter: Shunter, status: int) -> None:
+    """And at once: that it does not answer is asked only once."""
+    cluster.answers |= {"GET /nodes/vm": answer(200, NODE), "GET /nodes/vm/stats": answer(status, {"detail": "gone"})}
+    said = shunter("node", "show", "vm")
+    assert "disk=ssd" in said.out and said.err == ""
+    assert cluster.asked == ["GET /nodes/vm", "GET /nodes/vm/stats"]
+
+
+def test_why_a_node_is_down_is_said_once(cluster: Cluster, shunter: Shunter) -> None:
+    down = NODE | {"state": "down", "eligible": False, "reason": "down: no heartbeat for 3.2 s"}
+    cluster.answers["GET /nodes/vm"] = answer(200, down)
+    assert "  state      down: no heartbeat for 3.2 s\n" in shunter("node", "show", "vm").out
 
 
 def test_labels_are_set_and_removed(cluster: Cluster, shunter: Shunter) -> None:

@@ -73,7 +73,7 @@ def test_a_successor_that_is_not_healthy_is_named_with_what_comes_of_it() -> Non
             await stage.submit(service(3, update=PATIENT, task=TaskSpec(("serve", word), health=health)))
             await players.act(10)
         sentence = (await ask(stage)).sentence
-        assert "web/0 runs there and is not healthy yet, and its checks fail" in sentence
+        assert "web/0 runs and is not healthy yet, and its checks fail" in sentence
         assert "if it is not healthy in 4m50s, version 1 comes back" in sentence
 
     play(scene)
