@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from shunter.engine import changes as c
 from shunter.engine.drains import find_node
-from shunter.engine.records import NodeRecord
+from shunter.engine.records import Job, NodeRecord
 from shunter.engine.round import Round
 from shunter.model.errors import Conflict, Problem
 from shunter.model.lifecycles import NodeState
@@ -34,16 +34,17 @@ def on_release(round: Round, name: str, by: str) -> None:
     round.record(c.NodeSwitched(node.id, "", "", round.now_ms, node.name))
 
 
-def note_failure(round: Round, node_id: int, job_id: int) -> None:
-    """An attempt failed there. Where so many jobs fail within a minute and none succeeds, the node is to blame.
+def note_failure(round: Round, node_id: int, job: Job) -> None:
+    """An attempt failed there. Where so many jobs fail within a minute and none succeeds, the node is to blame. Runs of
+    one name are one job: one that is retried or fired by a clock fails by itself.
     Applications of BatchJobs are not counted: a Scheduling chose their nodes, and their slots are promised."""
     node, settings = round.state.nodes.records.get(node_id), round.settings
     if node is None or not settings.quarantine_jobs or node.switched_by:
         return
     oldest_ms = round.now_ms - int(settings.quarantine_window_s * 1000)
     recent = [failure for failure in node.failures or () if failure[0] > oldest_ms][-FAILURES_MAX:]
-    node.failures = [*recent, (round.now_ms, job_id)]
-    jobs = {job for _, job in node.failures}
+    node.failures = [*recent, (round.now_ms, job.namespace, job.name)]
+    jobs = {failure[1:] for failure in node.failures}
     if len(jobs) < settings.quarantine_jobs or not _may_lose(round, node):
         return
     reason = (

@@ -276,7 +276,7 @@ class NodeRecord:
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by class id
     # Not part of the committed state:
     is_synced: bool = False  # its inventory has been taken in since it connected
-    failures: list[tuple[int, int]] | None = None  # (at_ms, job) since a task last succeeded there
+    failures: list[tuple[int, str, str]] | None = None  # (at_ms, namespace, job) since a task succeeded there
     heard_ms: int = 0
     stats: MachineStats | None = None
 

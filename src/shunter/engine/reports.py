@@ -269,7 +269,7 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
     )  # fmt: skip
     round.hungry[group.task_class.id, int(table.node[row])] = None
     if has_failed and not is_stopping and group.job.id not in round.state.objects.applications:
-        note_failure(round, int(table.node[row]), group.job.id)
+        note_failure(round, int(table.node[row]), group.job)
     round.record(change)
     if event is TaskEvent.RETRIED:
         round.timers.add(not_before_ms, TimerKind.BACK_OFF, group, index)

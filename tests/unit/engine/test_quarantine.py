@@ -64,6 +64,20 @@ def test_one_job_that_fails_often_is_its_own_fault() -> None:
     play(scene)
 
 
+def test_runs_of_one_name_are_one_job() -> None:
+    """One that is retried, dispatched or fired by a clock, and fails each time, says nothing of the node."""
+
+    async def scene(stage: Stage) -> None:
+        players = await open_nodes(stage)
+        await fail_on_first(stage, players, "aaaa")
+        assert len(stage.engine.state.nodes.records[1].failures or ()) == 4
+        assert stage.engine.state.nodes.records[1].switched_by == ""
+        await fail_on_first(stage, players, "bc")
+        assert stage.engine.state.nodes.records[1].switched_by == "quarantine"
+
+    play(scene)
+
+
 def test_a_success_clears_the_node() -> None:
     async def scene(stage: Stage) -> None:
         players = await open_nodes(stage)
