@@ -11,6 +11,7 @@ from shunter.model.errors import Unavailable
 from shunter.model.jobs import Restart
 from shunter.model.lifecycles import NodeEvent, TaskState
 from shunter.model.messages import Ended, Held, Inventory, Returned, Started
+from shunter.simulation.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 
 
@@ -74,6 +75,25 @@ def test_a_failing_task_is_retried_with_back_off_and_then_fails() -> None:
         finished = await stage.store.finished_run("default", "job", None)
         assert finished is not None
         assert finished.state == "failed"
+
+    play(scene)
+
+
+def test_back_offs_differ_by_chance_within_their_jitter() -> None:
+    """D-41: tasks that fail together do not come back together."""
+
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=64)
+        restart = Restart("on-failure", max=1, delay_s=10.0, jitter=0.2)
+        [job] = await stage.submit(spec(count=40, restart=restart))
+        began_ms = int(VirtualClock().now() * 1000)
+        while orders := stage.orders():
+            for _, order in orders:
+                await stage.end(node, order, exit_code=3)
+        group = stage.engine.state.jobs[job.job_id].groups[0]
+        delays_ms = [at_ms - began_ms for at_ms in (group.delayed or {}).values()]
+        assert len(delays_ms) == 40
+        assert 8_000 <= min(delays_ms) < 9_500 and 10_500 < max(delays_ms) <= 12_100
 
     play(scene)
 

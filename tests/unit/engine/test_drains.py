@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from shunter.engine.recovery import recover
+from shunter.engine.views import node_view
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.jobs import Spread, Update
 from shunter.model.lifecycles import NodeEvent, NodeState
@@ -212,5 +213,42 @@ def test_only_a_node_that_is_drained_can_be_undrained() -> None:
             await stage.engine.undrain_node("n1")
         with pytest.raises(NotFound, match="no node n9"):
             await stage.engine.drain_node("n9", None, "ada")
+
+    play(scene)
+
+
+def test_every_state_of_a_node_is_reached_and_says_why() -> None:
+    """R-16: ready, suspect, down, draining, drained; and who has switched it off."""
+
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=2)
+        players = Players(stage)
+        [job] = await stage.submit(spec("batch"))
+        await players.act(1)
+        seen: list[tuple[str, str | None, bool]] = []
+
+        def look() -> None:
+            view = node_view(stage.engine.state, stage.engine.state.nodes.records[node], 0, 0)
+            seen.append((view.state, view.reason, view.eligible))
+
+        look()
+        await stage.engine.cordon_node("n1", "new disk")
+        look()
+        await stage.engine.release_node("n1", "cordon")
+        await stage.engine.drain_node("n1", None, "ada")
+        look()
+        await players.end(players.find(0, job.job_id), 0)
+        await players.act()
+        look()
+        await stage.engine.undrain_node("n1")
+        for event, reason in ((NodeEvent.SILENT, "silent for 2 s"), (NodeEvent.TIMED_OUT, "no heartbeat for 3 s")):
+            await stage.engine.node_event(node, event, reason)
+            await stage.settle()
+            look()
+        assert seen == [
+            ("ready", None, True), ("ready", "cordon: new disk", False), ("draining", "draining: asked by ada", False),
+            ("drained", "drained", False), ("suspect", "suspect: silent for 2 s", False),
+            ("down", "down: no heartbeat for 3 s", False),
+        ]  # fmt: skip
 
     play(scene)
