@@ -22,6 +22,7 @@ from shunter.sdk.client import Client
 
 GRID_COLUMNS_MAX = 6  # with more slots on a node, each slot gets a line
 RUNS_SHOWN = 10
+JOBS_SHOWN = 20  # of a Scheduling, in each state
 ROWS_SHOWN = 10  # of what a scheduler noted
 ROW_SHOWN_MAX = 200
 STARTED_STATES = ("SubmittedState", "ScheduledState", "RunningState")
@@ -144,7 +145,9 @@ def _scheduling(each: ObjectView, ended: list[ObjectView]) -> None:
     _print_list("In its way, though it has ended", (f"{other.name}: {what_it_keeps(other)}" for other in ended))
     states = each.status.get("jobStates", [])
     for word in PROGRESS:
-        _print_list(word, (_progress(job, each) for job in states if job["state"] == word))
+        found = [job for job in states if job["state"] == word]
+        left = f"and {len(found) - JOBS_SHOWN:,} more" if len(found) > JOBS_SHOWN else ""
+        _print_list(word, [*(_progress(job, each) for job in found[:JOBS_SHOWN]), *filter(None, [left])])
     _print_list("Leaving, when they have ended", (name_of(name, each) for name in each.status.get("leaving", [])))
 
 

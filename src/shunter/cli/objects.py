@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -23,7 +24,7 @@ from shunter.cli.object_tables import line_of, print_objects, print_past, state_
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.printing import coloured, print_document, print_items, telling
 from shunter.cli.submit import wait_for_runs
-from shunter.model.errors import Invalid, NotFound, Problem
+from shunter.model.errors import Conflict, Invalid, NotFound, Problem
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.object_views import AppliedView, ObjectView, WatchLine
 from shunter.sdk.client import Client
@@ -31,6 +32,8 @@ from shunter.sdk.manifests import Manifest
 from shunter.sdk.objects import ALL_NAMESPACES, document_of, unfold
 
 LOOK_EVERY_S = 0.2
+TELL_AFTER_S = 2.0
+DELETING = "deleting"
 DONE_STATES = ("CompletedState", "FinishedState")
 FAILED_STATE = "FailedState"
 JOB, TEMPLATE = "Job", "Template"
@@ -189,12 +192,13 @@ def delete(
         for target in targets:
             try:
                 outcome = _delete(client, target, wait or bool(files))
-            except NotFound as error:
+            except (NotFound, Conflict) as error:
                 tell(f"error: {error.detail}")
                 code = WRONG_USE
                 continue
             document = dict(zip(("kind", "name", "namespace", "action"), (*target, outcome), strict=True))
-            tell_of(f"{target[0]} {target[1]} {outcome}", partial(dict, document))
+            until = "; it goes when what runs in it has ended" if outcome == DELETING else ""
+            tell_of(f"{target[0]} {target[1]} {outcome}{until}", partial(dict, document))
     raise typer.Exit(code)
 
 
@@ -217,7 +221,7 @@ def _delete(client: Client, target: Target, waits: bool) -> str:
     client.delete(*target)
     if waits:
         _wait_until_gone(client, target)
-    return "deleted"
+    return "deleted" if waits or not _is_there(client, target) else DELETING
 
 
 def _named(kind: str | None, names: list[str], namespace: str) -> list[Target]:
@@ -245,12 +249,21 @@ def _target(document: Manifest, namespace: str) -> Target:
 
 
 def _wait_until_gone(client: Client, target: Target) -> None:
-    while True:
-        try:
-            client.get(*target)
-        except NotFound:
-            return
+    """What takes longer than a moment is told, so that nobody wonders."""
+    tells_at = time.monotonic() + TELL_AFTER_S
+    while _is_there(client, target):
+        if time.monotonic() >= tells_at:
+            tell(f"{target[0]} {target[1]} goes when what runs in it has ended; this waits for it")
+            tells_at = math.inf
         time.sleep(LOOK_EVERY_S)
+
+
+def _is_there(client: Client, target: Target) -> bool:
+    try:
+        client.get(*target)
+    except NotFound:
+        return False
+    return True
 
 
 def watch(

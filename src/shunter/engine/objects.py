@@ -60,7 +60,7 @@ def on_delete(round: Round, kind: str, name: ObjectName, revision: int | None = 
     if isinstance(object, BatchJob) and (object.claim is not None or object.status.application):
         claimant = object.claim.scheduling if object.claim is not None else object.status.active_scheduling
         raise Conflict(
-            f"BatchJob {name} is used by scheduling {claimant}",
+            f"BatchJob {name} is used by scheduling {claimant}; delete that first",
             (Problem("metadata.name", f"is used by scheduling {claimant}", str(name), "delete that first"),),
         )
     if object.meta.is_deleting:
@@ -197,7 +197,7 @@ def _refuse_change(draft: Draft, before: Any) -> None:
         if not same and before.status.application:
             raise Conflict(
                 f"BatchJob {draft.name} runs now, for scheduling {before.status.active_scheduling}: only its "
-                f"externalScheduler can be changed",
+                f"externalScheduler can be changed; for anything else delete that scheduling first",
             )
 
 

@@ -39,7 +39,8 @@ def obstacle_at_testbed(view: SchedulingView, is_held: bool) -> Obstacle | None:
         return Obstacle(f"testbed {name}", f"Testbed {name} does not exist. Apply one of that name.")
     if not is_held:
         if testbed.meta.is_deleting:
-            return Obstacle(f"testbed {name}", f"Testbed {name} is being deleted. Apply it again, or name another one.")
+            problem = f"Testbed {name} is being deleted. Apply it again when it is gone, or name another one."
+            return Obstacle(f"testbed {name}", problem)
         if all(slot.is_leaving for slot in testbed.status.slots):
             found = [*testbed.status.problems, *_of_nodes(testbed)]
             return Obstacle(f"slots of testbed {name}", f"Testbed {name} has no slots. {' '.join(found)}".rstrip())
@@ -54,7 +55,8 @@ def obstacle_at_job(view: SchedulingView, name: ObjectName) -> Obstacle | None:
     if job.claim is not None and view.other(job.claim.scheduling) is not None:
         return Obstacle(f"scheduling {job.claim.scheduling}, which uses batch job {name}")
     if job.meta.is_deleting:
-        return Obstacle(f"batch job {name}", f"Batch job {name} is being deleted. Apply it again, or leave it out.")
+        problem = f"Batch job {name} is being deleted. Apply it again when it is gone, or leave it out."
+        return Obstacle(f"batch job {name}", problem)
     if job.status.state is not BatchJobState.READY:
         passes = 2 if job.status.state is BatchJobState.IN_QUEUE else 1
         return Obstacle(f"batch job {name} to be ready: it is in {job.status.state.word}", passes=passes)

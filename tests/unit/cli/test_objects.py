@@ -27,6 +27,7 @@ from shunter.model.batch_jobs import (
     ScheduledEvent,
 )
 from shunter.model.documents import parse_documents
+from shunter.model.errors import Conflict
 from shunter.model.object_meta import ObjectName
 from shunter.model.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
 from shunter.model.testbeds import Slot, SlotHolder, SlotPlace, SlotState, TestbedState, TestbedStatus
@@ -155,6 +156,25 @@ def test_delete_by_name_and_by_file(shunter: Shunter, file: Callable[..., str]) 
     assert shunter("delete").code == shunter("delete", "bj").code == 2
 
 
+def test_delete_says_of_what_is_still_needed_that_it_goes_later_and_goes_on_past_what_is_refused(
+    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shunter("apply", "-f", file(testbed(), testbed("other"), batch_job(), batch_job("second")))
+    delete = desk.delete
+
+    async def refuse_or_keep(caller: Caller, kind: str, name: ObjectName, revision: int | None = None) -> Any:
+        if name == JOB:
+            raise Conflict(f"BatchJob {name} is used by scheduling {FIRST}; delete that first")
+        return await desk.object(caller, kind, name) if name == BENCH else await delete(caller, kind, name, revision)
+
+    monkeypatch.setattr(desk, "delete", refuse_or_keep)
+    said = shunter("delete", "tb", "bench", "other")
+    assert said.out == "Testbed bench deleting; it goes when what runs in it has ended\nTestbed other deleted\n"
+    said = shunter("delete", "bj", "crawler", "second")
+    assert (said.code, said.out) == (2, "BatchJob second deleted\n")
+    assert "is used by scheduling default/first; delete that first" in said.err
+
+
 # ---- get ----
 
 
@@ -253,6 +273,18 @@ def test_describe_shows_how_far_a_scheduling_is(
     assert "queue of 1 executor of 1 job" in said
     assert "waits for  a free slot" in said and "Problems\n  late" in said
     assert "Scheduled\n  crawler, slots 0-1" in said
+
+
+def test_describe_counts_what_is_beyond_the_first_jobs_of_a_long_queue(
+    desk: MemoryObjectDesk, shunter: Shunter, file: Callable[..., str]
+) -> None:
+    names = [f"job-{number}" for number in range(1234)]
+    spec = {"queueBased": [{"name": name} for name in names], "testbed": {"name": "bench"}}
+    shunter("apply", "-f", file(testbed(), scheduling() | {"spec": spec}))
+    records = (JobRecord(JobProgress.IN_QUEUE),) * len(names)
+    do(move(desk, "Scheduling", FIRST, status=SchedulingStatus(SchedulingState.SUBMISSION, 0, records)))
+    said = shunter("describe", "sched", "first").out
+    assert "InQueue\n  job-0\n" in said and said.endswith("  job-19\n  and 1,214 more\n")
 
 
 def test_describe_shows_a_batch_job_with_its_runs(

@@ -87,8 +87,8 @@ def test_what_is_being_deleted_counts_as_not_there() -> None:
     play.scheduling("s", queue_of("a"))
     play.look_at_scheduling(named("s"))
     assert play.status("s").problems == [
-        "Testbed default/tb is being deleted. Apply it again, or name another one.",
-        "Batch job default/a is being deleted. Apply it again, or leave it out.",
+        "Testbed default/tb is being deleted. Apply it again when it is gone, or name another one.",
+        "Batch job default/a is being deleted. Apply it again when it is gone, or leave it out.",
     ]
 
 
