@@ -16,7 +16,7 @@ from shunter.engine.replay import Replay
 from shunter.gateway.tokens import Tokens
 from shunter.model.flights import Began, Step, is_same
 from shunter.model.situations import DecisionAnswer, DecisionRow, Situation
-from shunter.planning.view import ClusterView, Decision, Policy
+from shunter.planning.view import ClusterView, Decides, Decision, Policy
 from shunter.ports.callers import Caller
 from shunter.scheduler import ExternalScheduler, Room
 from shunter.simulation.brains import Brains
@@ -78,11 +78,11 @@ def in_process(recorded: list[Step]) -> list[DecisionRow]:
 
 
 def remote(recorded: list[Step]) -> list[DecisionRow]:
-    return asyncio.run(_over_grpc(recorded, "lead"))
+    return asyncio.run(over_grpc(recorded, WorstFit(), "lead"))
 
 
 def in_shadow(recorded: list[Step]) -> list[DecisionRow]:
-    return asyncio.run(_over_grpc(recorded, "shadow"))
+    return asyncio.run(over_grpc(recorded, WorstFit(), "shadow"))
 
 
 @pytest.mark.parametrize("mode", [in_process, remote, in_shadow], ids=lambda mode: mode.__name__)
@@ -149,11 +149,11 @@ class PlayedSession:
         pass
 
 
-async def _over_grpc(recorded: list[Step], mode: str) -> list[DecisionRow]:
+async def over_grpc(recorded: list[Step], policy: Decides, mode: str) -> list[DecisionRow]:
     player: Any = Player(recorded)
     server = SchedulerServer(player, Tokens({TOKEN: "anna"}).authenticate)
     address = f"127.0.0.1:{await server.start()}"
-    scheduler = ExternalScheduler(WorstFit(), address, token=TOKEN, mode=mode)
+    scheduler = ExternalScheduler(policy, address, token=TOKEN, mode=mode)
     work = asyncio.create_task(asyncio.to_thread(scheduler.run))
     try:
         async with asyncio.timeout(PATIENCE_S):
