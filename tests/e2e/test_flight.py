@@ -24,6 +24,10 @@ def test_a_recorded_flight_is_exported_and_replayed(cluster: Cluster, tmp_path: 
     cluster.shunter("cluster", "set", "flight=on")
     cluster.shunter("run", "--", "true", code=0)
     assert len(cluster.items("flight")) == 2
+    cut = tmp_path / "cut.flight"
+    cut.write_bytes(file.read_bytes()[:-10])
+    said = cluster.shunter("replay", str(cut))
+    assert f"{cut} is cut off or damaged: its last " in said.err and "bytes were left out" in said.err
 
 
 def test_a_policy_of_ones_own_is_compared_with_the_recorded_one(cluster: Cluster, tmp_path: Path) -> None:

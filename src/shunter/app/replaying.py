@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.adapters.files.flight import read_frames
+from shunter.adapters.files.flight import read_frames, unread_bytes
 from shunter.app.policies import find_policies
 from shunter.engine.replay import Replay
 from shunter.model.errors import Invalid, Problem
@@ -20,6 +20,12 @@ def replay_file(path: Path, policy: str | None) -> Iterator[Replayed]:
     if policy is not None:
         catalogue.build(policy)
     yield from Replay(catalogue.build, policy, catalogue.filters).run(_records(path))
+
+
+def damage_of(path: Path) -> str:
+    """What a replay of a recording left out, in words; empty for a whole one."""
+    unread = unread_bytes(path)
+    return f"{path} is cut off or damaged: its last {unread:,} bytes were left out" if unread else ""
 
 
 def _records(path: Path) -> Iterator[FlightRecord]:

@@ -12,7 +12,7 @@ import typer
 
 from shunter.cli.commands import plain_typer
 from shunter.cli.connection import open_client
-from shunter.cli.exits import JOB_FAILED
+from shunter.cli.exits import JOB_FAILED, tell
 from shunter.cli.options import Format, Output
 from shunter.cli.printing import Column, print_document, print_items, print_table
 from shunter.model.flights import FlightSegment, Replayed
@@ -80,9 +80,11 @@ def replay(
     shunter replay day.flight --policy bin-pack
     shunter replay day.flight --policy mine:BestFit --output json
     """
-    from shunter.app.replaying import replay_file
+    from shunter.app.replaying import damage_of, replay_file
 
     compared = list(replay_file(Path(file), policy))
+    if damage := damage_of(Path(file)):
+        tell(damage)
     different = [each for each in compared if not each.is_same]
     shown = compared if show_all else different
     if output is not Format.TABLE:

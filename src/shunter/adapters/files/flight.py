@@ -105,6 +105,15 @@ def read_frames(path: Path) -> Iterator[bytes]:
             yield frame
 
 
+def unread_bytes(path: Path) -> int:
+    """How much of a recording is left out at its end, because it is torn or damaged there."""
+    with path.open("rb") as file:
+        end = len(file.read(len(MARK)))
+        while _next_frame(file) is not None:
+            end = file.tell()
+    return path.stat().st_size - end
+
+
 def write_frames(frames: Iterator[bytes]) -> Iterator[bytes]:
     """An export: pieces of one file with all these records."""
     yield MARK
