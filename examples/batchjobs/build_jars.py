@@ -1,4 +1,5 @@
-"""Builds the jars of these examples from their sources: `python3 build_jars.py [FOLDER]`; else into `jars/` beside it.
+"""Builds the jars of these examples from their sources: `build_jars.py [FOLDER]`, by a Python that has
+Shunter (`.venv/bin/python`); else into `jars/` beside it.
 
 Needs what the applications need anyway: Spark comes with the Scala compiler, and Java 17 with its own, even where there
 is no `javac` command.
