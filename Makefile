@@ -23,8 +23,9 @@ down: setup ## stop the cluster; its jobs and history stay
 
 # ---- change it ----
 
+# By the order of folders: what starts clusters comes first, and the many quick files of tests/unit fill up the end.
 test: setup setup-docker ## all everyday tests
-	$(PYTEST) $(TESTS) -n 2 --dist loadfile -m "not slow"
+	$(PYTEST) $(TESTS) -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test-frameworks: setup setup-frameworks ## BatchJobs with real Spark and Flink
 	$(PYTEST) tests/frameworks
