@@ -28,7 +28,7 @@ from shunter.ports.objects import Applied, ObjectDesk, ObjectQuery, PastQuery
 
 ME = Caller("me")
 V1 = "batchjob.gcr.io/v1alpha1"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 async def _quiet() -> None:

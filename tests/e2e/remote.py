@@ -86,11 +86,10 @@ class RemoteCluster:
         return next((node for node in self.manager.items("nodes") if node["name"] == name), None)
 
     def until(self, name: str, state: str) -> None:
-        def look() -> bool:
-            node = self.node(name)
-            return node is not None and node["state"] == state
-
-        eventually(look, f"{name} is {state}")
+        with self.manager.client() as client:
+            eventually(
+                lambda: (name, state) in [(node.name, node.state) for node in client.nodes()], f"{name} is {state}"
+            )
 
     def close(self) -> None:
         """Stop the cluster; its workers end with it."""

@@ -69,7 +69,7 @@ def greetings(cluster: Cluster) -> list[str]:
     for task in cluster.items("tasks", "greeter"):
         if task["healthy"]:
             try:
-                with urlopen(f"http://127.0.0.1:{task['ports']['web']}/", timeout=5) as answer:
+                with urlopen(f"http://127.0.0.1:{task['ports']['web']}/", timeout=30) as answer:
                     found.append(answer.read().decode().strip())
             except OSError:
                 continue  # it has just been replaced

@@ -116,7 +116,7 @@ def test_jobs_that_disturb_one_another_are_found_and_kept_apart(cluster: Cluster
 def test_simulated_nodes_are_measured_and_filled_in_pairs(home: Cluster) -> None:
     """S1-25: two Testbeds, one of several nodes; every pair shares its nodes."""
     home.up("--simulate-nodes", "4", "--speed", "20")
-    truth_s = {"a": 12, "b": 20, "c": 28, "d": 36}
+    truth_s = {"a": 12, "b": 24, "c": 36, "d": 48}
     nodes = [node["name"] for node in home.items("nodes")]
     home.shunter("node", "label", nodes[0], f"{LABELS['measuring']}=0")
     for number, node in enumerate(nodes[1:]):
@@ -129,7 +129,7 @@ def test_simulated_nodes_are_measured_and_filled_in_pairs(home: Cluster) -> None
     assert set(found) == set(permutations(truth_s, 2))
     for (job, _), (mean_s, samples) in found.items():
         assert samples == 1
-        assert abs(mean_s - truth_s[job]) <= 3  # at this speed, 0.15 s of the machine's time
+        assert abs(mean_s - truth_s[job]) <= 5  # at this speed, 0.25 s of the machine's time
     home.shunter("profiler", "-s", "running", "--runs", "1")
     places = past(home, "example-scheduling-0")
     assert set(places) == set(truth_s)

@@ -23,7 +23,7 @@ from shunter.watcher.watcher import Watcher
 from tests.unit.watcher.stage import NotingEngine
 
 TOKEN = "a-worker-token"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class CommittingEngine(NotingEngine):

@@ -25,7 +25,7 @@ from shunter.simulation.direct import SimulatedWorkers
 from shunter.simulation.fleet import simulated_hellos
 
 TOKEN = "correct-horse"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 NODES = 3
 
 

@@ -34,7 +34,7 @@ from shunter.worker.cgroups import tree_name
 from shunter.worker.settings import WorkerSettings
 from shunter.worker.worker import Worker
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 QUICK = {"warm_keepers": 1, "shutdown_ack_max_s": 0.2}
 
 

@@ -46,14 +46,14 @@ class Call:
         self.task = asyncio.create_task(app(scope, self._receive, self._send))
 
     async def chunk(self) -> bytes:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await self.chunks.get()
 
     def hang_up(self) -> None:
         self._incoming.put_nowait({"type": "http.disconnect"})
 
     async def finished(self) -> Response:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await self.task
         return self.response
 

@@ -17,7 +17,7 @@ from shunter.frameworks.line import ENDED, READY, Line, Switchboard
 from shunter.frameworks.ports import until_open
 from tests.e2e.cluster import eventually, is_alive
 
-WAIT_MAX_S = 10.0
+WAIT_MAX_S = 60.0
 
 
 def free_port() -> int:

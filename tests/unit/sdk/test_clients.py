@@ -123,7 +123,7 @@ def test_the_blocking_client_has_a_typed_answer_to_every_question() -> None:
         c.down(leave_running=True)
 
         assert c.job("render").refresh().state == "running"
-        assert job.wait(timeout=20).state == "succeeded" and job.exit_code == 0 and job.ended
+        assert job.wait(timeout=60).state == "succeeded" and job.exit_code == 0 and job.ended
         assert [line.end is not None for line in job.follow()] == [False, True]
         assert [type(task) for task in job.tasks(states=["running"])] == [TaskView]
         assert job.task(0).name == "render/0" and job.attempts(0)[0].attempt == 1
@@ -160,7 +160,7 @@ async def test_the_async_client_has_a_typed_answer_to_every_question() -> None:
             await c.down(leave_running=True)
 
             assert (await (await c.job("render")).refresh()).state == "running"
-            assert (await job.wait(timeout=20)).state == "succeeded" and job.ended
+            assert (await job.wait(timeout=60)).state == "succeeded" and job.ended
             assert [line.end is not None async for line in job.follow()] == [False, True]
             assert [type(task) async for task in job.tasks()] == [TaskView]
             assert (await job.task(0)).name == "render/0" and (await job.attempts(0))[0].attempt == 1

@@ -139,7 +139,7 @@ def test_a_large_answer_arrives_whole(perform: Perform) -> None:
 
 
 def test_the_blocking_transport_serves_threads_side_by_side() -> None:
-    both_asked = threading.Barrier(2, timeout=20)
+    both_asked = threading.Barrier(2, timeout=60)
 
     def script(_: Asked) -> bytes:
         both_asked.wait()
@@ -157,7 +157,7 @@ def test_the_blocking_transport_serves_threads_side_by_side() -> None:
 
 
 async def test_the_async_transport_serves_tasks_side_by_side() -> None:
-    both_asked = threading.Barrier(2, timeout=20)
+    both_asked = threading.Barrier(2, timeout=60)
 
     def script(_: Asked) -> bytes:
         both_asked.wait()

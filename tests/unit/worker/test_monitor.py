@@ -70,7 +70,7 @@ async def look(
 
     monitor = Monitor(clock, said.append)
     monitor.watch(NAME, (check,), script, 1_000_000, fail)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await script.over.wait()
     await monitor.close()
     return script, [(health.at_ms / 1000 - 1000, health.is_healthy) for health in said], ended

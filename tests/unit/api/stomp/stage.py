@@ -15,7 +15,7 @@ from shunter.api.server import HttpServer, serve
 from shunter.api.stomp.frames import Decoder, Frame
 from tests.unit.api.fake_gateway import FakeGateway
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 class Peer:

@@ -310,7 +310,7 @@ def beating(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_heart_beats_go_both_ways(gateway: FakeGateway) -> None:
     """We beat as agreed; whoever does not is ended, and told."""
     async with serving(gateway) as server, peer(server, **BEARER) as one:
-        await one.connected(heart_beat="20,20")
+        await one.connected(heart_beat="400,20")  # silence is borne long enough for many beats, on a busy machine too
         assert (await one.hear()).headers["message"] == "no heart-beat"
         assert one.beats >= 2
 
@@ -318,10 +318,10 @@ async def test_heart_beats_go_both_ways(gateway: FakeGateway) -> None:
 @pytest.mark.usefixtures("beating")
 async def test_a_client_that_beats_is_kept(gateway: FakeGateway) -> None:
     async with serving(gateway) as server, peer(server, **BEARER) as one:
-        await one.connected(heart_beat="300,20")
+        await one.connected(heart_beat="500,20")
         await one.subscribe("/topic/jobs")
         hearing = asyncio.create_task(one.hear())
-        while one.beats < 120:  # it takes longer than a silent client is kept
+        while one.beats < 160:  # it takes longer than a silent client is kept
             await one.socket.send("\n")
             await asyncio.sleep(0.01)
         await apply(gateway, batch_job())
