@@ -57,13 +57,18 @@ def place_gang(members: Sequence[Queued], site: Site, ceilings: Ceilings = no_ce
     """Put all tasks of all members on the site, or leave it as it was and answer None.
 
     First as the policy would, member by member. A policy that spreads tasks may leave no node with room for the large
-    ones, so the second try packs them, the largest first. A perfect packing is not looked for: that takes too long.
+    ones, so the second try packs them, the largest first; the third one begins with those that have the least choice. A
+    perfect packing is not looked for: that takes too long.
     """
     if not may_fit(members, site):
         return None
     placed = _place_all(members, site, ceilings)
     if placed is None and (len(members) > 1 or site.score.name != "bin-pack"):
-        placed = _place_all(largest_first(members, site), site.packing(), ceilings)
+        largest = largest_first(members, site)
+        placed = _place_all(largest, site.packing(), ceilings)
+        choosy = least_choice_first(largest, site) if placed is None else largest
+        if choosy != largest:
+            placed = _place_all(choosy, site.packing(), ceilings)
     return placed
 
 
@@ -103,6 +108,19 @@ def take_all_back(placed: Placed, site: Site, cursor: int) -> None:
 def largest_first(members: Sequence[Queued], site: Site) -> list[Queued]:
     """By the largest share of the largest node that one task takes."""
     return sorted(members, key=lambda each: -_size(each, site))
+
+
+def least_choice_first(members: Sequence[Queued], site: Site) -> list[Queued]:
+    """By how many more of them would have room, were they alone. Of those that keep apart a node takes one."""
+    ledger = site.ledger
+    rows = np.flatnonzero(ledger.eligible[: ledger.count])
+
+    def choice(queued: Queued) -> int:
+        rules = queued.task_class.rules
+        most = 1 if rules is not None and rules.distinct else queued.count
+        return int(np.clip(ledger.room(queued.task_class, rows, most), 0, most).sum()) - queued.count
+
+    return sorted(members, key=choice)
 
 
 def _size(queued: Queued, site: Site) -> float:

@@ -70,6 +70,15 @@ def test_the_rules_of_its_members_hold_for_a_gang() -> None:
     assert where(place_gang([member(yard, 2, distinct="host", cpu=1)], yard.site())) == {2: {1: 1, 2: 1}}
 
 
+def test_members_that_need_every_node_come_before_those_that_can_choose() -> None:
+    """The smaller group would take the small node, of which the larger one needs all there is."""
+    yard = yard_of(1, 2, 2, 8)
+    gang = [member(yard, 3, distinct="host", cpu=1), member(yard, 4, distinct="host", cpu=1)]
+    for score in ("bin-pack", "e-pvm", "spread"):
+        found = where(place_gang(gang, yard.site(score=SCORES[score])))
+        assert found == {1: {2: 1, 3: 1, 4: 1}, 2: {1: 1, 2: 1, 3: 1, 4: 1}}
+
+
 def test_a_resource_that_no_node_has_keeps_a_gang_waiting() -> None:
     yard = yard_of(4)
     assert place_gang([member(yard, 1, cpu=1, gpu=1)], yard.site()) is None
