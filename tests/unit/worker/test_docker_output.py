@@ -105,6 +105,21 @@ def test_every_byte_is_taken_once_over_restarts_at_any_moment(
         assert found == wanted, f"seed {seed}"
 
 
+def test_what_was_written_before_the_stream_gave_anything_is_found_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker ends before it has seen the first byte, and notes that after the container has ended."""
+    entries: list[Entry] = [(OUT, 0, b"first\n"), (OUT, OVERLAP_NS, b"last\n")]
+    monkeypatch.setattr("time.time_ns", lambda: START_S * 10**9 + 10 * OVERLAP_NS)
+    log = TaskLog.create(tmp_path, NAME, MAX_BYTES)
+    Copy(log, tmp_path / "note.json").note()
+    log.close()
+    log = TaskLog.reopen(tmp_path, log.segment, NAME, MAX_BYTES)
+    read_log(Copy(log, tmp_path / "note.json"), entries, random.Random(1))
+    log.end()
+    assert (tmp_path / f"{log.segment}.out").read_bytes() == b"first\nlast\n"
+
+
 def test_where_the_daemon_s_log_has_lost_its_beginning_the_noted_time_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

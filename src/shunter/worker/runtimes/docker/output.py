@@ -87,7 +87,8 @@ class Copy:
 
     def go_over(self, oldest_ns: int) -> None:
         """From now on the daemon's log is read, whose oldest entry has this time; 0 means that it has none."""
-        if oldest_ns <= self._note.first_ns + OVERLAP_NS:  # it is whole: pass over all that we have
+        is_new = not self._note.first_ns  # the stream gave nothing: all that the log has is news
+        if is_new or oldest_ns <= self._note.first_ns + OVERLAP_NS:  # it is whole: pass over all that we have
             self._note.places = Place(), Place(log_bytes=self._note.own_bytes)
         self._note.is_live = False
         self._surplus = self._find_surplus()
