@@ -186,21 +186,25 @@ class _Course:
         wanted = {self.jobs[index]: index for index in sorted([*self.records.unacquired, *self.records.queued])}
         lacking = [name for name in wanted if not holds_job(self.view.job(name), self.me)]
         is_held = holds_testbed(self.view.testbed, self.me)
-        problems = [*impossible(self.spec, self.view.testbed, self.submitted()), *self.failures(wanted)]
-        if problems:
-            return self.fail(*problems)
+        hopeless, failed = impossible(self.spec, self.view.testbed, self.submitted()), self.failures(wanted)
+        if failed or (hopeless and not self.may_still_grow(lacking)):
+            return self.fail(*hopeless, *failed)
         obstacles = self.obstacles(lacking, is_held)
         if obstacles:
             self.give_back(wanted, set(lacking))
             if self.releases_testbed:
                 obstacles = self.obstacles(lacking, False)
-            return self.wait(obstacles[0].waits_for, *(obstacle.problem for obstacle in obstacles))
+            return self.wait(obstacles[0].waits_for, *(obstacle.problem for obstacle in obstacles), *hopeless)
         self.claims, self.claims_testbed = lacking, not is_held
         unqueued = next((name for name in wanted if not self.is_queued(name)), None)
         if lacking or not is_held or unqueued:
             return self.wait(f"batch job {unqueued} to be queued" if unqueued else "")
         self.records.put_all(wanted.values(), JobRecord(JobProgress.IN_QUEUE))
         return self.move(SchedulingEvent.ACQUIRED)
+
+    def may_still_grow(self, lacking: Iterable[ObjectName]) -> bool:
+        """That somebody is still making what it needs: a job is missing, and only the testbed's size is wrong."""
+        return any(self.view.job(name) is None for name in lacking) and not impossible(self.spec, None)
 
     def obstacles(self, lacking: Iterable[ObjectName], is_held: bool) -> list[Obstacle]:
         """What lasts is told before what passes."""

@@ -145,9 +145,10 @@ def _unknown_slots(
     for entry in spec.slots:
         unknown = sorted(slot_id for slot_id in entry.slot_ids if not 0 <= slot_id < count)
         if unknown and entry.job not in submitted:
+            has = f"the slots 0 to {count - 1}: name some of those" if count > 1 else "slot 0 alone: name that"
             problems.append(
-                f"Batch job {entry.job} names slot {_listed(unknown)}, but testbed {testbed} has the slots 0 to "
-                f"{count - 1}: name some of those, or give the testbed more slots."
+                f"Batch job {entry.job} names slot {_listed(unknown)}, but testbed {testbed} has {has}, or give the "
+                "testbed more slots."
             )
     return problems
 
@@ -163,8 +164,8 @@ def _too_long(
     waiting = [job for job in queue if job not in submitted]
     executors = Counter(waiting)
     problems = [
-        f"Batch job {job} has {needed} executors, but testbed {testbed} has {count} slots: name it at most {count} "
-        "times, or give the testbed more slots."
+        f"Batch job {job} has {needed} executors, but testbed {testbed} has {_many(count, 'slot')}: name it at most "
+        f"{_many(count, 'time')}, or give the testbed more slots."
         for job, needed in executors.items()
         if needed > count
     ]
@@ -182,6 +183,10 @@ def _too_long(
             ]
         gone += executors[job]
     return []
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _listed(numbers: Iterable[int]) -> str:

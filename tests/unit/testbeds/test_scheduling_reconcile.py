@@ -121,6 +121,31 @@ def test_what_is_impossible_fails_at_once_with_the_reason_and_claims_nothing(spe
     assert holds(play, "s") == []
 
 
+def test_while_a_job_is_not_made_yet_a_testbed_that_still_grows_fails_nobody() -> None:
+    """S1-12: people label their nodes one after the other."""
+    play = Play().labelled(1).testbed().with_jobs("a").scheduling("s", queue_of("a", "a", "b")).settle()
+    assert play.status("s").state.word == "AcquireState"
+    assert play.status("s").waits_for == "batch job default/b"
+    missing, small = play.status("s").problems
+    assert missing == "Batch job default/b does not exist. Apply one of that name."
+    assert small.startswith(
+        "Batch job default/a has 2 executors, but testbed default/tb has 1 slot: name it at most 1 time,"
+    )
+    assert holds(play, "s") == []
+    play.labelled(3).with_jobs("b").settle()
+    assert play.status("s").problems == []
+    assert play.given == [("a", (0, 1)), ("b", (2,))]
+
+
+def test_once_all_jobs_are_there_what_is_impossible_fails() -> None:
+    """S1-13: it does not wait for ever."""
+    play = Play().labelled(1).testbed().with_jobs("a").scheduling("s", queue_of("a", "a", "b")).settle()
+    play.with_jobs("b").settle()
+    assert play.status("s").state.word == "FailedState"
+    assert "has 2 executors" in play.status("s").problems[0]
+    assert holds(play, "s") == []
+
+
 def test_a_job_that_waits_for_a_reset_fails_the_scheduling_that_names_it() -> None:
     play = yard("a", "b")
     failed = replace(play.jobs[named("a")].status, state=BatchJobState.FAILED, problems=["no such slot"])
@@ -487,7 +512,7 @@ def test_a_queue_that_a_smaller_testbed_can_never_finish_fails_with_the_reason()
     play.settle().completes("a").settle()
     assert play.status("s").state.word == "FailedState"
     assert play.status("s").problems == [
-        "Batch job default/b has 2 executors, but testbed default/tb has 1 slots: name it at most 1 times, or give the "
+        "Batch job default/b has 2 executors, but testbed default/tb has 1 slot: name it at most 1 time, or give the "
         "testbed more slots."
     ]
 
