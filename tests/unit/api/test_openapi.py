@@ -80,7 +80,7 @@ def call_as_generated(url: str, route: Route, mode: GenerationMode) -> None:
         derandomize=True,
     )
     def call(case: schemathesis.Case[Any]) -> None:
-        case.call_and_validate(base_url=url, headers=AUTHORIZED, checks=asked, timeout=60)
+        case.call_and_validate(base_url=url, headers=AUTHORIZED, checks=asked, timeout=10)
 
     call()
 
