@@ -7,9 +7,14 @@ from typing import Any
 from shunter.model.field_lists import mapping, sections
 from shunter.model.fields import Field, Section, anything, text
 from shunter.model.problems import Problems
-from shunter.model.task_fields import ENV_ENTRIES_MAX, ENV_NAME_PATTERN, ENV_NAME_SIZE_MAX, ENV_VALUE_SIZE_MAX
+from shunter.model.task_fields import (
+    ENV_ENTRIES_MAX,
+    ENV_NAME_PATTERN,
+    ENV_NAME_SIZE_MAX,
+    ENV_VALUE_SIZE_MAX,
+    is_own_variable,
+)
 
-OWN_PREFIX = "SHUNTER_"
 VALUE_FROM = "there are no config maps, secrets or pods here to take a value from"
 
 
@@ -17,7 +22,7 @@ def _name() -> Field:
     plain = text(ENV_NAME_PATTERN, size_max=ENV_NAME_SIZE_MAX, what="a name like WORDS_MAX", required=True)
 
     def read(value: Any, path: str, problems: Problems) -> Any:
-        if isinstance(value, str) and value.startswith(OWN_PREFIX):
+        if isinstance(value, str) and is_own_variable(value):
             problems.add(path, "is set by Shunter itself", fix="leave it out")
             return value
         return plain.read(value, path, problems)

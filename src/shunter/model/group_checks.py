@@ -13,7 +13,7 @@ from shunter.model.errors import Rejected
 from shunter.model.job_groups import Group, count_tasks
 from shunter.model.jobs import EVERYWHERE, LASTING, SYSTEM
 from shunter.model.problems import UNSAID, Problems, nearest
-from shunter.model.task_fields import ARGUMENTS_SIZE_MAX, CONTAINER_FIELDS, ENV_RESERVED, ENV_RESERVED_PREFIXES
+from shunter.model.task_fields import ARGUMENTS_SIZE_MAX, CONTAINER_FIELDS, is_own_variable
 
 HEALTH_KINDS = ("http", "tcp", "command", "plugin")
 
@@ -54,7 +54,7 @@ class GroupCheck:
         if command and not command[0]:
             self._note(f"{at}[0]", "must name a program", value="")
         for name in env:
-            if name in ENV_RESERVED or name.startswith(ENV_RESERVED_PREFIXES):
+            if is_own_variable(name):
                 self._note(self._group.at("env", name), "is set by Shunter itself", fix="leave it out")
         words = (*command, *self._values["args"], *env, *env.values())
         if len("\0".join(words).encode()) > ARGUMENTS_SIZE_MAX:

@@ -48,7 +48,19 @@ STANDARD_CUTOFF = 0.8  # a custom resource spelt nearer than this to a standard 
 ENV_RESERVED = frozenset(
     f"SHUNTER_{word}"
     for word in (
-        *("JOB", "GROUP", "TASK_INDEX", "TASK_COUNT", "ATTEMPT", "NODE", "ENTRY", "PAYLOAD", "DEVICES"),
+        *(
+            "JOB",
+            "NAMESPACE",
+            "LANE",
+            "GROUP",
+            "TASK_INDEX",
+            "TASK_COUNT",
+            "ATTEMPT",
+            "NODE",
+            "ENTRY",
+            "PAYLOAD",
+            "DEVICES",
+        ),
         *("ADDRESS", "BATCHJOB", "SLOT_ID"),  # of applications
     )
 )
@@ -56,6 +68,13 @@ ENV_RESERVED_PREFIXES = (
     *("SHUNTER_PARAM_", "SHUNTER_PORT_", "SHUNTER_DEVICES_"),
     *("SHUNTER_DRIVER_", "SHUNTER_EXECUTOR_", "SHUNTER_FRAMEWORK_"),
 )
+
+
+def is_own_variable(name: str) -> bool:
+    """Whether Shunter sets it itself, for tasks or applications. All others are the user's, whatever they begin with:
+    SHUNTER_URL and SHUNTER_TOKEN are for tasks that drive a cluster, SHUNTER_SIM_DURATION is for simulated ones."""
+    return name in ENV_RESERVED or name.startswith(ENV_RESERVED_PREFIXES)
+
 
 _TASK = TaskSpec(command=())
 _CONTAINER = Container(image="")

@@ -3,14 +3,18 @@ path and the fix."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+import shunter
 from shunter.model.application_fields import check_application, read_application
 from shunter.model.batch_jobs import BatchJobSpec
 from shunter.model.problems import Problems
+from shunter.model.task_fields import is_own_variable
 
 # As printed in document 001, and with what its Kubernetes setting adds.
 PRINTED = """
@@ -127,6 +131,10 @@ SPARK = {"type": "Python", "mainApplicationFile": "/opt/a.py"}
             "spec.sparkSpec.driver.envVars.SHUNTER_NODE: is set by Shunter itself; leave it out",
         ),
         (
+            {"commandSpec": {"command": ["a"], "env": {"SHUNTER_SLOT_ID": "9"}}},
+            "spec.commandSpec.env.SHUNTER_SLOT_ID: is set by Shunter itself; leave it out",
+        ),
+        (
             {"flinkSpec": {}},
             "spec.flinkSpec: must have exactly one of jarFile, pyFile and pyModule; name one program",
         ),
@@ -172,3 +180,27 @@ def test_spark_memory_is_read_as_spark_writes_it() -> None:
 def test_variables_may_be_a_mapping_or_a_list_as_kubernetes_has_them() -> None:
     for env in ({"A": "1"}, [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"fieldRef": {}}}]):
         assert read_application(BatchJobSpec(command={"command": ["true"], "env": env}))["env"] == {"A": "1"}
+
+
+@pytest.mark.parametrize("name", ["SHUNTER_SIM_DURATION", "SHUNTER_URL", "SHUNTER_TOKEN", "SHUNTERS", "LANG"])
+def test_every_variable_that_shunter_does_not_set_is_the_users(name: str) -> None:
+    env = {name: "1"}
+    specs: list[dict[str, Any]] = [
+        {"commandSpec": {"command": ["a"], "env": env}},
+        {"sparkSpec": SPARK | {"driver": {"envVars": env}, "executor": {"env": [{"name": name, "value": "1"}]}}},
+        {"flinkSpec": {"jarFile": "/a.jar", "envVars": env}},
+    ]
+    for spec in specs:
+        problems = Problems()
+        check_application(spec, "spec", problems)
+        assert problems.found == []
+
+
+def test_what_tasks_and_applications_are_told_cannot_be_set_by_users() -> None:
+    """Every variable that a worker, a keeper or an application's job sets, as their sources name them."""
+    source = Path(shunter.__file__).parent
+    files = ("worker/environment.py", "worker/keeping/work.py", "worker/keeping/special.py", "worker/keeping/lane.py")
+    setters = [*files, "testbeds/applications.py", "frameworks/told.py"]
+    told = {name for file in setters for name in re.findall(r"SHUNTER_[A-Z_]+", (source / file).read_text())}
+    assert len(told) > 15
+    assert {name for name in told if not is_own_variable(name)} == set()
