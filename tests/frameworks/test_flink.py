@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.cluster import eventually
 from tests.frameworks.serial import as_lines, crawl, site, word_counts
+from tests.frameworks.sockets import is_loopback, listening
 from tests.frameworks.yard import EXAMPLES, RUN_MAX_S, Yard, ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -35,6 +36,12 @@ def test_a_word_count_runs_with_each_task_manager_in_its_slot(yard: Yard, tmp_pa
         return sorted(each["id"] for each in found) if len(found) == 2 else None
 
     assert eventually(task_managers, "two TaskManagers have registered", RUN_MAX_S) == ["slot-0", "slot-1"]
+
+    addresses = {address for _, address in listening(yard.cluster.processes())}
+    assert not [address for address in addresses if not is_loopback(address)]
+    config = ask(rest, "/config")["features"]
+    assert (config["web-submit"], config["web-cancel"]) == (False, False)
+    assert ask(rest, "/jars") is None, "nobody can bring programs"
 
     def finished() -> str | None:
         jobs = (ask(rest, "/jobs") or {}).get("jobs", [])

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from shunter.frameworks.places import KINDS, find_framework
 from tests.e2e.cluster import eventually
 from tests.frameworks.serial import as_lines, crawl, site, word_counts
+from tests.frameworks.sockets import is_loopback, listening
 from tests.frameworks.yard import EXAMPLES, RUN_MAX_S, Yard, ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -21,6 +26,14 @@ while not pathlib.Path({gate!r}).exists():
     time.sleep(0.1)
 runpy.run_path({program!r}, run_name="__main__")
 """
+
+INTRUDER = """
+from pyspark import SparkConf, SparkContext
+conf = SparkConf().set("spark.driver.host", "127.0.0.1").set("spark.ui.enabled", "false")
+context = SparkContext(master="spark://127.0.0.1:{port}", appName="intruder", conf=conf)
+print(context.parallelize([1]).count())
+"""
+SECRET = re.compile(r"_SPARK_AUTH_SECRET=([0-9a-f]+)")
 
 
 def test_a_word_count_runs_with_each_executor_in_its_slot(yard: Yard, tmp_path: Path) -> None:
@@ -42,6 +55,7 @@ def test_a_word_count_runs_with_each_executor_in_its_slot(yard: Yard, tmp_path: 
     workers = ask(ports["master-ui"], "/json/")["workers"]
     assert [(worker["cores"], worker["coresused"]) for worker in workers] == [(1, 1), (1, 1)]
 
+    expect_nobody_else_let_in(yard, ports)
     slots = yard.slots()
     assert [slot["state"] for slot in slots] == ["OCCUPIED", "OCCUPIED"]
     tasks = {task["name"]: task for task in yard.tasks("spark-words")}
@@ -60,6 +74,36 @@ def test_a_word_count_runs_with_each_executor_in_its_slot(yard: Yard, tmp_path: 
     assert event["successful"]
     assert event["stop"] >= event["start"]
     yard.release("spark-words")
+
+
+def expect_nobody_else_let_in(yard: Yard, ports: dict[str, int]) -> None:
+    """Who does not know the run's secret cannot have its Master run anything; and the secret is nowhere to be seen."""
+    processes = yard.cluster.processes()
+    assert {address for _, address in listening(processes) if not is_loopback(address)} == set()
+    secrets = {found[1] for each in processes if (found := SECRET.search(environment(each.pid)))}
+    assert len(secrets) == 1, "every executor knows it"
+    [secret] = secrets
+    assert not [each for each in processes if secret in each.command]
+    for words in (("describe", "bj", "spark-words"), ("job", "bj.spark-words", "-o", "json")):
+        assert secret not in yard.cluster.shunter(*words).out
+    assert secret not in yard.output("spark-words") + yard.complaints("spark-words")
+    spark = find_framework(KINDS["spark"])
+    assert spark is not None
+    intruder = subprocess.run(
+        [str(spark.python), "-c", INTRUDER.format(port=ports["master"])], env={"PATH": os.environ["PATH"]},
+        capture_output=True, text=True, timeout=RUN_MAX_S, check=False,
+    )  # fmt: skip
+    assert intruder.returncode != 0, intruder.stdout
+    assert "Expected SaslMessage" in yard.complaints("spark-words"), "it is the Master that refused it"
+    applications = ask(ports["master-ui"], "/json/")
+    assert len(applications["activeapps"] + applications["completedapps"]) == 1
+
+
+def environment(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def test_a_crawler_finds_what_a_serial_one_finds(yard: Yard) -> None:

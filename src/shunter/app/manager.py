@@ -73,7 +73,7 @@ class Manager:
             workers=self._place.workers,
             policy=Brain(catalogue.build(options.policy or POLICY_DEFAULT), filters=catalogue.filters),
             clock=self._clock,
-            random=random.Random(),
+            random=random.SystemRandom(),  # secrets of applications are drawn from it
             settings=self._config.engine,
         )
         await self._engine.start()

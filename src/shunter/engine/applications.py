@@ -34,6 +34,7 @@ _ENDED = {  # what a BatchJob remembers of an application that has left memory
     BatchJobState.FAILED_SUBMISSION: ApplicationState.FAILED,
 }
 LOOPBACK = "127.0.0.1"
+SECRET_BITS = 256
 
 
 class CannotStart(Exception):
@@ -57,7 +58,8 @@ def start_application(round: Round, job: BatchJob, start: StartApplication) -> i
     if problems:
         raise CannotStart(problems)
     hosts = [_host(round.state, place.node) for place in start.places]
-    spec = _in_pieces(application_job(job, start, hosts), job)
+    secret = f"{round.random.getrandbits(SECRET_BITS):x}" if job.spec.spark is not None else ""
+    spec = _in_pieces(application_job(job, start, hosts, secret), job)
     submitted = start_run(round, spec, job.meta.user)
     core = round.state.jobs[submitted.job_id]
     if not any(group.name == DRIVER for group in spec.groups):

@@ -108,6 +108,8 @@ def job_manager_settings(told: Told) -> dict[str, str]:
         "rest.bind-port": str(own_port("REST")),
         "parallelism.default": str(application["parallelism"]),
         "web.submit.enable": "false",
+        "web.cancel.enable": "false",
+        "web.rescale.enable": "false",
     }
     if application["savepoints"]:
         settings["execution.checkpointing.savepoint-dir"] = application["savepoints"]

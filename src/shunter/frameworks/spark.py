@@ -97,6 +97,7 @@ def spark_environment(told: Told) -> dict[str, str]:
     conf = Path.cwd() / "conf"
     conf.mkdir(exist_ok=True)
     (conf / "log4j2.properties").write_text(LOGGING)
+    write_defaults(conf / "spark-defaults.conf", told.application["secret"])
     return told.environment() | {
         "SPARK_HOME": str(told.home),
         "SPARK_CONF_DIR": str(conf),
@@ -110,6 +111,19 @@ def spark_environment(told: Told) -> dict[str, str]:
         "PYSPARK_DRIVER_PYTHON": told.python,
         "SPARK_EXECUTOR_ATTRIBUTE_SLOT": os.environ.get("SHUNTER_SLOT_ID", ""),  # Spark's own REST tells it
     }
+
+
+def write_defaults(path: Path, secret: str) -> None:
+    """What the Master, the Workers and the application read alike. Master, driver and executors talk only to who knows
+    the secret; it is in a file because everybody sees the words of a command."""
+    settings = {
+        "spark.authenticate": "true",
+        "spark.authenticate.secret": secret,
+        "spark.ui.killEnabled": "false",
+    }
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w") as file:
+        file.writelines(f"{key} {value}\n" for key, value in settings.items())
 
 
 def submit_command(told: Told) -> list[str]:

@@ -76,6 +76,8 @@ PROPERTIES_NOT_HERE = {
     "taskmanager.resource-id": "a TaskManager is called by its slot",
     "taskmanager.host": "the node's own address is used",
     "taskmanager.bind-host": "the node's own address is used",
+    "web.submit.enable": "whoever reaches the port could run programs as you",
+    "web.cancel.enable": "a run ends when its Scheduling is deleted",
     "parallelism.default": "say it in flinkSpec.parallelism",
 }
 PROPERTY_PREFIXES_NOT_HERE = {"jobmanager.memory.": JOB_MANAGER, "taskmanager.memory.": TASK_MANAGER}

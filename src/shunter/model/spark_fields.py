@@ -106,6 +106,8 @@ CONF_NOT_HERE = {
     "spark.driver.port": "the node chooses free ports",
     "spark.driver.blockManager.port": "the node chooses free ports",
     "spark.ui.port": "the node chooses free ports",
+    "spark.authenticate": "every run has a secret of its own, without which nobody is let in",
+    "spark.authenticate.secret": "every run has a secret of its own, without which nobody is let in",
     "spark.driver.memory": "say it in sparkSpec.driver.memory",
     "spark.executor.memory": SLOT,
     "spark.executor.memoryOverhead": SLOT,

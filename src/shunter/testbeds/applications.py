@@ -30,9 +30,10 @@ def application_name(job: BatchJob) -> str:
     return PREFIX + job.meta.name
 
 
-def application_job(job: BatchJob, start: StartApplication, hosts: Sequence[str]) -> JobSpec:
-    """Executor i is in slot i of the request, on `hosts[i]`. The job was checked, and `start_problems` found none."""
-    parts = _parts(job, start)
+def application_job(job: BatchJob, start: StartApplication, hosts: Sequence[str], secret: str) -> JobSpec:
+    """Executor i is in slot i of the request, on `hosts[i]`. The job was checked, and `start_problems` found none. The
+    secret is for this run alone, and goes into the payloads, which are shown to nobody but their tasks."""
+    parts = _parts(job, start, secret)
     executors = _executors(job, start, hosts, parts)
     groups = (executors,) if parts.driver is None else (_driver(job, parts), executors)
     return JobSpec(job.meta.namespace, application_name(job), groups, labels={LABEL: job.meta.name})
@@ -56,9 +57,9 @@ def start_problems(job: BatchJob, start: StartApplication) -> list[str]:
     return flink_problems(job, start) if job.spec.engine == "flink" else []
 
 
-def _parts(job: BatchJob, start: StartApplication) -> Parts:
+def _parts(job: BatchJob, start: StartApplication, secret: str) -> Parts:
     if job.spec.engine == "spark":
-        return spark_parts(job, start)
+        return spark_parts(job, start, secret)
     return flink_parts(job, start) if job.spec.engine == "flink" else _command_parts(job)
 
 

@@ -25,7 +25,8 @@ PYTHON = "Python"
 PORTS = ("line", "master", "master-ui", "driver", "blocks", "ui")
 
 
-def spark_parts(job: BatchJob, start: StartApplication) -> Parts:
+def spark_parts(job: BatchJob, start: StartApplication, secret: str) -> Parts:
+    """The secret is what all processes of this run know, and nobody else."""
     values = read_application(job.spec)
     with_python = values["type"] == PYTHON
     driver, executor = values["driver"], values["executor"]
@@ -51,10 +52,11 @@ def spark_parts(job: BatchJob, start: StartApplication) -> Parts:
         "executors": start.request.replication,
         "executor_cores": cores,
         "executor_heap_mib": share.heap_bytes >> 20,
+        "secret": secret,
     }
     return Parts(
         runtime="spark",
-        executor={"cores": cores, "heap_mib": share.heap_bytes >> 20},
+        executor={"cores": cores, "heap_mib": share.heap_bytes >> 20, "secret": secret},
         executor_env=executor_env,
         driver=payload,
         driver_env=_variables(driver),

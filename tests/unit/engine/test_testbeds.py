@@ -3,6 +3,8 @@ crash."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from msgspec.structs import replace
 
@@ -431,5 +433,32 @@ def test_two_testbeds_on_disjoint_nodes_run_schedulings_at_once_and_know_nothing
             if node == 2:
                 await stage.end(node, order)
         assert scheduling(stage, "r") is SchedulingState.COMPLETED
+
+    play(scene)
+
+
+def test_each_run_of_spark_has_a_secret_of_its_own_and_a_command_has_none() -> None:
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=1, slots_per_node=1)
+        spark = BatchJobSpec(spark={"type": "Python", "mainApplicationFile": "local:///a.py"})
+        size = {"cpu": 500, "memory": 900 * 2**20}
+        await stage.join("big", memory=4 * 2**30, cpu=4)
+        await stage.engine.label_node("big", {"example.org/big": "0"})
+        big = ObjectName("default", "big")
+        await make(stage, Draft(TESTBED, big, TestbedSpec(1, "example.org/big", size)))
+        await make(stage, Draft(BATCH_JOB, ObjectName("default", "s"), spark), command("c"), queue("other", "c"))
+        secrets = []
+        for number in range(2):
+            await make(stage, queue(f"q{number}", "s", testbed=big))
+            job = stage.engine.state.find_job("default", "bj.s")
+            assert job is not None
+            told = [json.loads(spec.task.payload)["secret"] for spec in job.blueprint.groups]
+            assert told[0] == told[1]
+            secrets.append(told[0])
+            await stage.engine.delete_object(SCHEDULING, ObjectName("default", f"q{number}"))
+            await stage.settle()
+        assert len(set(secrets)) == 2 and all(len(secret) > 50 for secret in secrets)
+        command_job = stage.engine.state.find_job("default", "bj.c")
+        assert command_job is not None and not command_job.blueprint.groups[0].task.payload
 
     play(scene)

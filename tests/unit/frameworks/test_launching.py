@@ -15,6 +15,7 @@ import pytest
 from shunter.frameworks.flink_memory import job_manager_memory, task_manager_memory
 from shunter.frameworks.line import ENDED, READY, Line, Switchboard
 from shunter.frameworks.ports import until_open
+from shunter.frameworks.spark import write_defaults
 from tests.e2e.cluster import eventually, is_alive
 
 WAIT_MAX_S = 60.0
@@ -131,3 +132,11 @@ def test_the_parts_of_a_task_manager_add_up_to_the_process(mib: int) -> None:
 def test_the_parts_of_a_job_manager_add_up_to_the_process(mib: int) -> None:
     sizes = {key: int(value[:-1]) for key, value in job_manager_memory(mib).settings.items()}
     assert sum(size for key, size in sizes.items() if not key.endswith(".min")) == mib
+
+
+def test_the_secret_of_spark_is_in_a_file_that_others_cannot_read(tmp_path: Path) -> None:
+    path = tmp_path / "spark-defaults.conf"
+    write_defaults(path, "c0ffee")
+    assert path.stat().st_mode & 0o077 == 0
+    settings = dict(line.split(" ", 1) for line in path.read_text().splitlines())
+    assert settings["spark.authenticate"] == "true" and settings["spark.authenticate.secret"] == "c0ffee"

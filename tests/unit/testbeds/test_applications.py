@@ -21,6 +21,7 @@ from shunter.testbeds.view import StartApplication
 
 MIB = 2**20
 HOSTS = ("10.0.0.1", "10.0.0.2")
+SECRET = "c0ffee"
 SPARK_PYTHON = {"type": "Python", "mainApplicationFile": "local:///opt/words.py", "arguments": ["a", "b"]}
 SPARK_JAVA = {"type": "Java", "mainApplicationFile": "file:///opt/words.jar", "mainClass": "org.example.Words"}
 FLINK = {"jarFile": "local:///opt/words.jar", "className": "org.example.Words", "args": ["--in", "x"]}
@@ -45,7 +46,7 @@ def payload(spec: Any, group: int) -> dict[str, Any]:
 
 @pytest.mark.parametrize("spec", [{"spark": SPARK_PYTHON}, {"flink": FLINK}])
 def test_an_application_has_a_driver_outside_the_slots_and_an_executor_in_each(spec: dict[str, Any]) -> None:
-    job = application_job(batch_job(**spec), start(), HOSTS)
+    job = application_job(batch_job(**spec), start(), HOSTS, SECRET)
     assert (job.namespace, job.name, job.type, job.labels) == ("lab", "bj.words", "batch", {"batchjob": "words"})
     driver, executor = job.groups
     assert (driver.name, driver.count, driver.needs) == ("driver", 1, {"cpu": 500, "memory": 1024 * MIB})
@@ -58,7 +59,7 @@ def test_an_application_has_a_driver_outside_the_slots_and_an_executor_in_each(s
 
 def test_every_executor_is_told_whose_it_is_and_where_the_others_are() -> None:
     for spec in ({"spark": SPARK_PYTHON}, {"flink": FLINK}, {"command": COMMAND}):
-        env = application_job(batch_job(**spec), start(), HOSTS).groups[-1].task.env
+        env = application_job(batch_job(**spec), start(), HOSTS, SECRET).groups[-1].task.env
         assert env["SHUNTER_BATCHJOB"] == "words"
         assert env["SHUNTER_EXECUTOR_COUNT"] == "2"
         assert env["SHUNTER_EXECUTOR_HOSTS"] == "10.0.0.1,10.0.0.2"
@@ -66,7 +67,7 @@ def test_every_executor_is_told_whose_it_is_and_where_the_others_are() -> None:
 
 def test_executors_are_told_where_the_driver_is_once_it_has_started() -> None:
     job = batch_job(spark=SPARK_PYTHON)
-    spec = application_job(job, start(), HOSTS)
+    spec = application_job(job, start(), HOSTS, SECRET)
     group = executor_group(job, spec, "10.0.0.9", {"line": 20001, "master-ui": 20002})
     assert group.task.env["SHUNTER_DRIVER_HOST"] == "10.0.0.9"
     assert group.task.env["SHUNTER_DRIVER_PORT_LINE"] == "20001"
@@ -75,23 +76,23 @@ def test_executors_are_told_where_the_driver_is_once_it_has_started() -> None:
 
 
 def test_a_command_has_executors_alone() -> None:
-    (executor,) = application_job(batch_job(command=COMMAND), start(), HOSTS).groups
+    (executor,) = application_job(batch_job(command=COMMAND), start(), HOSTS, SECRET).groups
     assert executor.task.command == ("python3", "sum.py", "9")
     assert (executor.task.dir, executor.task.env["SEED"], executor.task.runtime) == ("/tmp", "7", "process")
 
 
 def test_spark_is_told_the_program_and_how_many_executors_of_which_size() -> None:
-    told = payload(application_job(batch_job(spark=SPARK_PYTHON), start(), HOSTS), 0)
+    told = payload(application_job(batch_job(spark=SPARK_PYTHON), start(), HOSTS, SECRET), 0)
     assert (told["type"], told["file"], told["arguments"]) == ("Python", "/opt/words.py", ["a", "b"])
     assert (told["executors"], told["executor_cores"]) == (2, 1)
-    java = payload(application_job(batch_job(spark=SPARK_JAVA), start(cpu=2500), HOSTS), 0)
+    java = payload(application_job(batch_job(spark=SPARK_JAVA), start(cpu=2500), HOSTS, SECRET), 0)
     assert (java["main_class"], java["file"], java["executor_cores"]) == ("org.example.Words", "/opt/words.jar", 2)
 
 
 @pytest.mark.parametrize("kind", [SPARK_PYTHON, SPARK_JAVA])
 @pytest.mark.parametrize("mib", [896, 1024, 2048, 16384])
 def test_heap_worker_and_the_rest_fit_into_the_slot(kind: dict[str, Any], mib: int) -> None:
-    spec = application_job(batch_job(spark=kind), start(memory=mib * MIB), HOSTS)
+    spec = application_job(batch_job(spark=kind), start(memory=mib * MIB), HOSTS, SECRET)
     heap = payload(spec, 1)["heap_mib"]
     assert heap == payload(spec, 0)["executor_heap_mib"]
     assert 450 <= heap <= mib - (DAEMON_BYTES + LAUNCHER_BYTES) // MIB - 176
@@ -100,18 +101,18 @@ def test_heap_worker_and_the_rest_fit_into_the_slot(kind: dict[str, Any], mib: i
 
 def test_a_driver_requests_its_heap_and_what_is_beside_it() -> None:
     spark = SPARK_JAVA | {"driver": {"coreRequest": "200m", "cores": 1, "memory": "512m"}}
-    spec = application_job(batch_job(spark=spark), start(), HOSTS)
+    spec = application_job(batch_job(spark=spark), start(), HOSTS, SECRET)
     total = 512 * MIB + SPARK_OVERHEAD_DEFAULT_BYTES + DAEMON_BYTES + LAUNCHER_BYTES
     assert spec.groups[0].needs == {"cpu": 200, "memory": total}
     assert payload(spec, 0)["heap_mib"] == 512
     cores = SPARK_JAVA | {"driver": {"cores": 2}}
-    assert application_job(batch_job(spark=cores), start(), HOSTS).groups[0].needs["cpu"] == 2000
+    assert application_job(batch_job(spark=cores), start(), HOSTS, SECRET).groups[0].needs["cpu"] == 2000
 
 
 @pytest.mark.parametrize("spec", [{"spark": SPARK_PYTHON}, {"flink": FLINK}])
 def test_the_request_of_the_driver_can_be_said_as_a_whole(spec: dict[str, Any]) -> None:
     job = batch_job({"cpu": "1", "memory": "2Gi"}, **spec)
-    assert application_job(job, start(), HOSTS).groups[0].needs == {"cpu": 1000, "memory": 2048 * MIB}
+    assert application_job(job, start(), HOSTS, SECRET).groups[0].needs == {"cpu": 1000, "memory": 2048 * MIB}
 
 
 def test_settings_variables_and_dependencies_of_spark_reach_it() -> None:
@@ -122,7 +123,7 @@ def test_settings_variables_and_dependencies_of_spark_reach_it() -> None:
         "driver": {"envVars": {"A": "1"}, "javaOptions": "-Da=b"},
         "executor": {"env": [{"name": "B", "value": "2"}], "cores": 3},
     }
-    spec = application_job(batch_job(spark=spark), start(), HOSTS)
+    spec = application_job(batch_job(spark=spark), start(), HOSTS, SECRET)
     assert payload(spec, 0)["conf"] == {
         "spark.task.maxFailures": "2",
         "spark.hadoop.fs.defaultFS": "file:///",
@@ -138,7 +139,7 @@ def test_settings_variables_and_dependencies_of_spark_reach_it() -> None:
 
 def test_flink_is_told_the_program_and_runs_as_wide_as_its_slots() -> None:
     flink = FLINK | {"flinkProperties": {"a": "b", "rest.port": "1"}, "envVars": {"A": "1"}}
-    spec = application_job(batch_job(flink=flink), start(), HOSTS)
+    spec = application_job(batch_job(flink=flink), start(), HOSTS, SECRET)
     told = payload(spec, 0)
     assert (told["jar"], told["main_class"], told["arguments"]) == (
         "/opt/words.jar",
@@ -148,7 +149,10 @@ def test_flink_is_told_the_program_and_runs_as_wide_as_its_slots() -> None:
     assert (told["parallelism"], told["settings"]) == (2, {"a": "b"})
     assert spec.groups[0].task.env["A"] == spec.groups[1].task.env["A"] == "1"
     assert payload(spec, 1)["memory_mib"] == 896 - LAUNCHER_BYTES // MIB
-    assert payload(application_job(batch_job(flink=FLINK | {"parallelism": 1}), start(), HOSTS), 0)["parallelism"] == 1
+    assert (
+        payload(application_job(batch_job(flink=FLINK | {"parallelism": 1}), start(), HOSTS, SECRET), 0)["parallelism"]
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,3 +185,10 @@ def test_the_smallest_slot_that_is_named_is_large_enough() -> None:
         least = spark_slot_min(with_python)
         assert start_problems(batch_job(spark=kind), start(memory=least)) == []
         assert start_problems(batch_job(spark=kind), start(memory=least - MIB)) != []
+
+
+def test_all_processes_of_a_spark_application_are_told_its_secret_by_their_payloads_alone() -> None:
+    spec = application_job(batch_job(spark=SPARK_PYTHON), start(), HOSTS, SECRET)
+    assert [payload(spec, part)["secret"] for part in (0, 1)] == [SECRET, SECRET]
+    for group in spec.groups:
+        assert SECRET not in repr(group.task.env) and SECRET not in repr(group.task.command)

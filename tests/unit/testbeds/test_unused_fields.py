@@ -83,7 +83,7 @@ def batch_job(**spec: Any) -> BatchJob:
 
 def application(**spec: Any) -> object:
     request = CreationRequest(ObjectName("lab", "bed"), (0, 1))
-    return application_job(batch_job(**spec), StartApplication(request, (), SIZE), ("a", "b"))
+    return application_job(batch_job(**spec), StartApplication(request, (), SIZE), ("a", "b"), "c0ffee")
 
 
 def reported(**spec: Any) -> list[str]:
