@@ -249,7 +249,9 @@ def test_who_failed_is_told_with_its_last_words_and_whoever_waits_for_it_with_wh
     documents = [testbed(), command("broken", "sh", "-c", broken), command("other", "true")]
     said = apply(bench, *documents, queue("first", "broken", "broken"), code=1, words=("--wait",))
     assert "shunter logs bj.broken/1\n  no such table\n" in said.err
-    assert "Last words of what failed: shunter logs bj.broken/1\n  no such table\n" in described(bench, "bj", "broken")
+    for kind, name in (("bj", "broken"), ("sched", "first")):
+        words = "Last words of what failed: shunter logs bj.broken/1\n  no such table\n"
+        assert words in described(bench, kind, name)
     apply(bench, queue("second", "other"))
     advice = "first: it keeps its testbed and its jobs until it is deleted: shunter delete scheduling first"
     assert advice in described(bench, "sched", "second")

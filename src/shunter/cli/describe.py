@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from shunter.cli.connection import open_client
-from shunter.cli.holders import ENDED_STATES, ended_holders, what_it_keeps
+from shunter.cli.holders import ENDED_STATES, ended_holders, jobs_of_it, what_it_keeps
 from shunter.cli.last_words import last_words
 from shunter.cli.object_options import Kind, Name, kind_of
 from shunter.cli.object_tables import PROGRESS, engine_of, name_of, slot_numbers, slots_named, state_of, strategy_of
@@ -46,7 +46,9 @@ def describe(kind: Kind, name: Name, namespace: Namespace = NAMESPACE_DEFAULT) -
         elif found.kind == "BatchJob":
             _batch_job(found, _waiting_tasks(client, found), last_words(client, found))
         else:
-            _scheduling(found, ended_holders(client, found))
+            is_failed = state_of(found) == "FailedState"
+            words = [last_words(client, job) for job in jobs_of_it(client, found)] if is_failed else []
+            _scheduling(found, ended_holders(client, found), words)
 
 
 def _head(each: ObjectView) -> Facts:
@@ -72,6 +74,10 @@ def _print_list(title: str, lines: Iterable[str]) -> None:
         print(f"\n{title}")
         for line in found:
             print(f"  {line}")
+
+
+def _print_last_words(last: list[str]) -> None:
+    _print_list(f"Last words of what failed: {last[0]}", last[1:] or ["it wrote nothing"])
 
 
 # ---- testbeds ----
@@ -131,7 +137,7 @@ def _holder(slot: dict[str, Any], each: ObjectView) -> str:
 # ---- schedulings ----
 
 
-def _scheduling(each: ObjectView, ended: list[ObjectView]) -> None:
+def _scheduling(each: ObjectView, ended: list[ObjectView], words: list[list[str]]) -> None:
     facts = [
         *_head(each),
         ("since", age(each.status.get("since"))),
@@ -142,6 +148,8 @@ def _scheduling(each: ObjectView, ended: list[ObjectView]) -> None:
     ]
     print_facts(_title(each), facts)
     _print_list("Problems", each.status.get("problems", []))
+    for last in filter(None, words):
+        _print_last_words(last)
     _print_list("In its way, though it has ended", (f"{other.name}: {what_it_keeps(other)}" for other in ended))
     states = each.status.get("jobStates", [])
     for word in PROGRESS:
@@ -198,7 +206,7 @@ def _batch_job(each: ObjectView, waiting: str, last: list[str]) -> None:
     print_facts(_title(each), facts)
     _print_list("Problems", status.get("problems", []))
     if last:
-        _print_list(f"Last words of what failed: {last[0]}", last[1:] or ["it wrote nothing"])
+        _print_last_words(last)
     _print_list("Not used here", status.get("unusedFields", []))
     for scheduler, rows in each.spec.get("externalScheduler", {}).items():
         _print_list(f"Noted by {scheduler}", (_row(row) for row in rows[:ROWS_SHOWN]))
