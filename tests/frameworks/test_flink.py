@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -41,7 +43,10 @@ def test_a_word_count_runs_with_each_task_manager_in_its_slot(yard: Yard, tmp_pa
     assert not [address for address in addresses if not is_loopback(address)]
     config = ask(rest, "/config")["features"]
     assert (config["web-submit"], config["web-cancel"]) == (False, False)
-    assert ask(rest, "/jars") is None, "nobody can bring programs"
+    for path in ("/jars/upload", "/jars/any.jar/run", "/jobs"):  # nobody can bring programs, or graphs of jobs
+        with pytest.raises(HTTPError) as refused:
+            urlopen(Request(f"http://127.0.0.1:{rest}{path}", b"{}", method="POST"), timeout=30)
+        assert refused.value.code in (404, 405), path
 
     def finished() -> str | None:
         jobs = (ask(rest, "/jobs") or {}).get("jobs", [])
