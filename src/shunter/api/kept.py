@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -19,6 +19,7 @@ from shunter.ports.gateway import DeadChoice, DispatchRequest, QueueChange
 
 SMALL_SIZE_MAX = 64 * 2**10
 DISPATCH_SIZE_MAX = 2 * 2**20  # a payload of a mebibyte in base64, and parameters
+BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 
 
 class TemplatePatch(msgspec.Struct, forbid_unknown_fields=True):
@@ -29,7 +30,7 @@ class DispatchBody(msgspec.Struct, forbid_unknown_fields=True):
     """A payload is base64 in JSON."""
 
     parameters: dict[str, str] = {}
-    payload: bytes | None = None
+    payload: Annotated[bytes, msgspec.Meta(extra_json_schema={"pattern": BASE64})] | None = None
 
 
 _template_decoder = msgspec.json.Decoder(TemplatePatch)
