@@ -27,7 +27,9 @@ def placed(ledger: Ledger, change: c.TasksPlaced) -> None:
         task = move(ledger, change.job, change.group, index, TaskEvent.PLACED)
         where = f"task {change.job}/{index}"
         require(change.attempt > task.attempt, f"{where}: attempt {change.attempt} after {task.attempt}")
-        is_free = job.options.gang or group.spec.gang  # its tasks change places where they can, and stay together
+        # The tasks of a gang change places where they can, and stay together; one that somebody moved goes where it was
+        # told to.
+        is_free = job.options.gang or group.spec.gang or task.bound == change.node
         is_elsewhere = is_free or task.avoids != change.node or not waits.has_another_node(ledger, group, change.node)
         require(is_elsewhere, f"{where} was placed on {node.name} again, and asked for another node")
         require(task.bound in (0, change.node), f"{where} was placed on {node.name}, and was to go elsewhere")
