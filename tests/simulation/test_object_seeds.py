@@ -1,0 +1,24 @@
+"""The everyday share of simulated worlds with Testbeds, BatchJobs and Schedulings. `make sim-objects` runs ten
+thousand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import get_args
+
+import pytest
+
+from shunter.engine.changes.objects import ObjectChange
+from shunter.simulation.world import OBJECTS_FROM, simulate
+
+SEEDS = 200
+CHUNK = 20
+
+
+@pytest.mark.parametrize("first", range(OBJECTS_FROM, OBJECTS_FROM + SEEDS, CHUNK))
+def test_no_slot_leaks_and_no_job_is_claimed_twice(first: int) -> None:
+    """U-08."""
+    happened: Counter[str] = Counter()
+    for seed in range(first, first + CHUNK):
+        happened.update(simulate(seed).changes)
+    assert {kind.__name__ for kind in get_args(ObjectChange)} <= set(happened)
