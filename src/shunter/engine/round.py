@@ -93,6 +93,7 @@ class Round:
     orders: dict[int, list[Order]] = field(default_factory=dict)  # by node, like the three below
     specs: dict[int, dict[int, TaskSpec]] = field(default_factory=dict)
     stops: dict[int, list[StopRange]] = field(default_factory=dict)
+    late_stops: dict[int, list[StopRange]] = field(default_factory=dict)  # of what this round has ordered
     recalls: dict[int, list[int]] = field(default_factory=dict)
     acks: dict[int, int] = field(default_factory=dict)
     is_partial: bool = False  # the policy has more to decide
@@ -160,12 +161,16 @@ class Round:
     def stop(self, group: Group, first: int, last: int, node: int, grace_s: float, signal: int = 0) -> None:
         """End these attempts, which all run on the node; a later attempt is not meant."""
         newest = int(self.state.table.attempt[group.base + first : group.base + last + 1].max())
-        self.stops.setdefault(node, []).append(
-            StopRange(group.job.id, group.number, first, last, grace_s, newest, signal)
+        ordered = (
+            order for order in self.orders.get(node, ()) if (order.job, order.group) == (group.job.id, group.number)
         )
+        is_new = any(order.first <= last and first <= order.last and order.attempt <= newest for order in ordered)
+        stops = self.late_stops if is_new else self.stops
+        stops.setdefault(node, []).append(StopRange(group.job.id, group.number, first, last, grace_s, newest, signal))
 
     def messages(self) -> Iterator[tuple[int, ManagerMessage]]:
-        """What to send once the round is committed. Stops go before orders: an index may be stopped and run anew."""
+        """What to send once the round is committed. Stops go before orders: an index may be stopped and run anew. What
+        this very round has ordered is stopped when the worker knows of it."""
         for node, ranges in self.stops.items():
             yield node, Stop(self.epoch, ranges)
         for node, orders in self.orders.items():
@@ -175,6 +180,8 @@ class Round:
                 continue
             for part in _cut(orders, specs):
                 yield node, Orders(self.epoch, part, {order.spec: specs[order.spec] for order in part})
+        for node, ranges in self.late_stops.items():
+            yield node, Stop(self.epoch, ranges)
         for node, reservations in self.recalls.items():
             yield node, Recall(self.epoch, reservations)
         for node, seq in self.acks.items():

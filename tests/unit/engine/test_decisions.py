@@ -8,10 +8,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
+from shunter.engine.holds import on_hold
+from shunter.engine.placing import place
 from shunter.engine.round import Round
+from shunter.engine.stops import on_stop
 from shunter.model.jobs import Affinity, JobOptions, Restart
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import Ended, Returned
+from shunter.model.messages import Ended, Orders, Returned, Stop
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Preemption
 from shunter.simulation.loop import VirtualClock
@@ -125,6 +128,25 @@ def test_a_preempted_task_that_never_started_or_was_lost_comes_back_too() -> Non
         assert stage.counts(job.job_id) == {"stopping": 1, "queued": 1}
         await stage.lose(node, order)
         assert stage.counts(job.job_id) == {"queued": 2}
+
+    play(scene)
+
+
+def test_a_task_that_is_ordered_and_stopped_by_one_round_is_known_to_its_worker_before_the_stop() -> None:
+    """Else the worker has nothing to stop, runs the task, and the manager waits for its end for ever."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.join()
+        [job] = await stage.submit(spec("late", options=JobOptions(held=True)))
+
+        def order_and_stop(round: Round) -> None:
+            on_hold(round, job.job_id, False)
+            place(round, stage.engine.brain)
+            on_stop(round, job.job_id, None, now=False, reason="")
+
+        await tell(stage, order_and_stop)
+        assert stage.counts(job.job_id) == {"stopping": 1}
+        assert [type(sent) for _, sent in stage.workers.sent if isinstance(sent, Orders | Stop)] == [Orders, Stop]
 
     play(scene)
 
