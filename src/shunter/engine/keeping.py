@@ -103,6 +103,8 @@ class Keeping:
         elif self._may_replace(staying[-1]):
             self.stale.append(instance)
             self.progress.is_pending = True
+        else:
+            self._keep_one_of(staying)
 
     def _look_at_ended(self, instance: Instance) -> None:
         """One that gave up, or came to its end, stays so; what was stopped to be replaced is started."""
@@ -133,6 +135,14 @@ class Keeping:
                 self._free(member)
             else:
                 end_member(self.round, member, "it was not healthy in time" if is_successor else self._why_replaced())
+
+    def _keep_one_of(self, staying: list[Member]) -> None:
+        """None follows the present spec, and none is to: an update that another one overtook may have left several."""
+        well = [member for member in staying if member.is_well(self.round.now_ms)]
+        keeper = (well or staying)[-1]
+        for member in staying:
+            if member is not keeper:
+                end_member(self.round, member, self._why_replaced())
 
     def _await(self, good: list[Member], staying: list[Member]) -> None:
         """Nothing of the present spec is healthy yet: what is, of an older one, goes on meanwhile."""

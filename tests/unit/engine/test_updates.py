@@ -339,6 +339,26 @@ def test_a_further_update_overtakes_the_one_under_way() -> None:
     play(scene)
 
 
+def test_an_update_of_one_node_that_overtakes_another_leaves_one_task_of_each_instance() -> None:
+    """What the overtaken one had begun is nobody's successor any more."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(4))
+        await players.act(3)
+        await stage.submit(service(4, "v2"))
+        await players.act(0.25)
+        assert len(players.commands()) == 5
+        await stage.join("n2", cpu=1)
+        await stage.engine.update(job.job_id, service(4, "v3"), "ada", "n2")
+        await players.pass_time(20)
+        assert stage.counts(job.job_id) == {"running": 4}
+        assert players.on(1) == [0, 1, 2, 3]
+
+    play(scene)
+
+
 def test_what_was_replaced_is_remembered_up_to_a_limit() -> None:
     async def scene(stage: Stage) -> None:
         await stage.join("n1", cpu=64)
