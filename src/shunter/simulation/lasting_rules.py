@@ -14,27 +14,18 @@ from shunter.simulation.ledger_records import LIVE, LedgerGroup, LedgerJob, Ledg
 
 
 def check_ended(ledger: Ledger) -> None:
-    """After a round that told tasks of services to end: those that were well leave enough behind that are."""
-    for job_id, group_name, shown in ledger.well_ended_now:
+    """After a round that told tasks of services to end: those that were well left enough behind that were.
+    Some of those may have been preempted afterwards by the same round."""
+    for job_id, group_name, shown, well in ledger.well_ended_now:
         job = ledger.unfinished.get(job_id)
         spec = _spec(job, group_name) if job is not None else None
         if job is None or spec is None or job.stop_was_asked or shown >= spec.count or (group_name, shown) in job.down:
             continue
-        well = _well_indexes(job, group_name, ledger.now_ms)
         wanted = [index for index in range(spec.count) if (group_name, index) not in job.down]
         least = len(wanted) - spec.update.unavailable_max
         is_kept = shown in well or (spec.update.unavailable_max > 0 and len(well) >= least)
         claim = f"{len(well)} of {len(wanted)} are well, unavailable_max is {spec.update.unavailable_max}"
         require(is_kept, f"task {group_name}/{shown} of service {job.name} was ended while it was needed: {claim}")
-
-
-def _well_indexes(job: LedgerJob, name: str, now_ms: int) -> set[int]:
-    return {
-        piece.shows(index)
-        for piece in job.pieces(name)
-        for index, task in enumerate(piece.tasks)
-        if is_well(piece, task, now_ms)
-    }
 
 
 def _spec(job: LedgerJob, name: str) -> GroupSpec | None:

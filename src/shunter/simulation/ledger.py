@@ -60,7 +60,8 @@ class Ledger:
         self.ended = 0  # attempts that came to an end, of whatever kind
         self.lost_now: list[tuple[int, int, int, int, int]] = []  # job, group, index, attempt, node: in the last round
         self.placed_now: list[Placed] = []  # in the last round
-        self.well_ended_now: list[tuple[int, str, int]] = []  # job, group, index: well, and told to end, of services
+        # Of services: job, group and index of what was well and told to end, and which indexes were well then.
+        self.well_ended_now: list[tuple[int, str, int, set[int]]] = []
         self.submitted_now: set[int] = set()
         self.went_down: set[int] = set()  # nodes, in the last round
         self._last_runs: dict[tuple[str, str], int] = {}

@@ -144,3 +144,13 @@ class Placed:
     last: int
     attempt: int
     node: int
+
+
+def well_indexes(job: LedgerJob, name: str, now_ms: int) -> set[int]:
+    """Of the instances of a service's group, those of which a task is well."""
+    return {
+        piece.shows(index)
+        for piece in job.pieces(name)
+        for index, task in enumerate(piece.tasks)
+        if is_well(piece, task, now_ms)
+    }

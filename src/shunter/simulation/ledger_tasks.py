@@ -9,7 +9,7 @@ from shunter.engine import changes as c
 from shunter.model.jobs import SERVICE, Restart
 from shunter.model.lifecycles import TASK, NodeState, TaskEvent, TaskState
 from shunter.simulation import waits
-from shunter.simulation.ledger_records import LIVE, LedgerTask, Placed, is_well, require
+from shunter.simulation.ledger_records import LIVE, LedgerTask, Placed, is_well, require, well_indexes
 
 if TYPE_CHECKING:
     from shunter.simulation.ledger import Ledger
@@ -80,25 +80,27 @@ def lost(ledger: Ledger, change: c.TasksLost) -> None:
 
 def moved(ledger: Ledger, change: c.TasksMoved) -> None:
     event = TaskEvent(change.event)
-    if event is TaskEvent.CANCEL_ASKED:
-        _note_well_ended(ledger, change)
+    ended = _well(ledger, change) if event is TaskEvent.CANCEL_ASKED else []
     for index in range(change.first, change.last + 1):
         move(ledger, change.job, change.group, index, event)
+    if ended:
+        job = ledger.unfinished[change.job]
+        name = job.groups[change.group].spec.name
+        left = well_indexes(job, name, ledger.now_ms)
+        ledger.well_ended_now += [(job.id, name, shown, left) for shown in ended]
     if event is TaskEvent.UNBLOCKED:
         job = ledger.unfinished[change.job]
         reason = waits.why_not(ledger, job, job.groups[change.group], is_queueing=True)
         require(not reason, f"tasks of job {job.id} were queued although {reason}")
 
 
-def _note_well_ended(ledger: Ledger, change: c.TasksMoved) -> None:
+def _well(ledger: Ledger, change: c.TasksMoved) -> list[int]:
+    """Those of a service that are well."""
     job = ledger.unfinished[change.job]
-    group = job.groups[change.group]
-    if job.type == SERVICE:
-        ledger.well_ended_now += [
-            (job.id, group.spec.name, group.shows(index))
-            for index in range(change.first, change.last + 1)
-            if is_well(group, group.tasks[index], ledger.now_ms)
-        ]
+    group, indexes = job.groups[change.group], range(change.first, change.last + 1)
+    if job.type != SERVICE:
+        return []
+    return [group.shows(index) for index in indexes if is_well(group, group.tasks[index], ledger.now_ms)]
 
 
 def health(ledger: Ledger, change: c.TaskHealth) -> None:
