@@ -179,8 +179,9 @@ def _firsts(*columns: IntArray | BoolArray) -> IntArray:
 
 
 def lowest_priority(state: State) -> int:
-    """Of what holds lanes; above all priorities if nothing does."""
-    return min((record.key.priority for record in state.classes.values() if record.width), default=2**31)
+    """Of what holds lanes and may be ended for others; above all priorities if nothing does."""
+    held = (record.key for record in state.classes.values() if record.width)
+    return min((key.priority for key in held if not key.node), default=2**31)
 
 
 def estimate_s(durations: DurationBook, group: Group) -> float:

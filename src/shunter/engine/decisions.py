@@ -80,13 +80,14 @@ def _is_admitted(round: Round, given: dict[int, int]) -> bool:
 
 
 def preempt(round: Round, preemptions: list[Preemption]) -> None:
-    """Tell the youngest tasks of each class on its node to end; they come back to the queue. Of a gang all end."""
+    """Tell the youngest tasks of each class on its node to end; they come back to the queue. Of a gang all end. What
+    belongs on one node would come back there before anybody else, so it is left alone."""
     state, live = round.state, _live_rows(round, preemptions)
     called: set[int] = set()
     for preemption in preemptions:
         record = state.classes.get(preemption.victim)
         rows = live.get((preemption.victim, preemption.node), [])
-        if record is None or not rows:
+        if record is None or not rows or record.key.node:
             continue
         winner = state.classes.get(preemption.winner)
         whose = winner.first_ready() if winner is not None else None

@@ -125,6 +125,8 @@ class ItemChecks:
         name = nodes.names[preemption.node] if 0 < preemption.node < nodes.count else ""
         if not name or victim is None or preemption.node not in victim.lanes:
             self.refuse(item, f"no tasks of class {preemption.victim} run there any more", name, preemption.count)
+        elif victim.key.node:
+            self.refuse(item, f"tasks of class {preemption.victim} belong on that node", name, preemption.count)
         elif winner is None or not winner.queued:
             self.refuse(item, f"class {preemption.winner}, for whose sake it is, does not wait any more", name)
         elif winner.key.priority - victim.key.priority < (gap := PATIENCE.asked_for(self._view).preempt_gap):

@@ -11,6 +11,7 @@ from shunter.engine.records import ClassRecord
 
 UNKNOWN = -1  # how long its tasks run has not been asked yet
 ESTIMATE_MAX_MS = 2**31 - 1
+PINNED = 2**15 - 1  # the priority, for those who look for victims, of tasks that belong on one node
 
 
 class SlotFacts:
@@ -23,7 +24,7 @@ class SlotFacts:
         if slot >= len(self.class_id):
             self._grow(slot + 1)
         self.class_id[slot] = record.task_class.id
-        self.priority[slot] = record.task_class.priority
+        self.priority[slot] = PINNED if record.key.node else record.task_class.priority
         self.estimate_ms[slot] = UNKNOWN
 
     def learn(self, slot: int, seconds: float) -> None:

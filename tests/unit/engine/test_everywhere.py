@@ -33,6 +33,25 @@ def test_each_node_gets_one_also_a_node_that_joins_later() -> None:
     play(scene)
 
 
+def test_what_belongs_on_a_node_is_not_ended_for_others() -> None:
+    """It would be back before whoever it was ended for, and be ended again."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=2)
+        players = Players(stage)
+        [agent] = await stage.submit(system())
+        await players.act(1)
+        [urgent] = await stage.submit(spec("urgent", needs={"cpu": 2000}, priority=90))
+        await players.act(1)
+        assert stage.counts(agent.job_id) == {"running": 1}
+        assert stage.stops() == []
+        await stage.engine.stop_tasks(agent.job_id, None, False)
+        await players.act(1)
+        assert stage.counts(urgent.job_id) == {"running": 1}
+
+    play(scene)
+
+
 def test_a_system_job_waits_for_its_first_node_and_ends_only_when_stopped() -> None:
     async def scene(stage: Stage) -> None:
         players = Players(stage)
