@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 RELEASE_EVERY_S = 5.0
 COME_TO_REST_S = 60.0  # within which services are as they shall be once nothing else happens
+COME_TO_REST_MAX_S = 600.0  # tasks that fail may be started again for ever
 
 
 class Upkeep:
@@ -47,10 +48,15 @@ class Upkeep:
             await self._world.clock.sleep(RELEASE_EVERY_S)
 
     async def check_rest(self) -> None:
-        """Services and system jobs come to what was asked for, by themselves."""
-        until_s = self._world.clock.now() + COME_TO_REST_S
-        while (lacks := unsettled(self._ledger)) and self._world.clock.now() < until_s:
-            await self._world.clock.sleep(1.0)
+        """Services and system jobs come to what was asked for, by themselves. Where the cluster is full they wait for
+        others to end: the time is up when nobody has for so long."""
+        clock, ended = self._world.clock, self._ledger.ended
+        at_most_s = clock.now() + COME_TO_REST_MAX_S
+        until_s = clock.now() + COME_TO_REST_S
+        while (lacks := unsettled(self._ledger)) and clock.now() < min(until_s, at_most_s):
+            await clock.sleep(1.0)
+            if self._ledger.ended > ended:
+                ended, until_s = self._ledger.ended, clock.now() + COME_TO_REST_S
         require(not lacks, f"lasting jobs have not come to rest: {lacks[:3]}")
 
     # ---- the kinds ----
