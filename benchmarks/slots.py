@@ -23,7 +23,7 @@ ENTRIES, ENTRIES_SMALL = 1_000, 40
 TESTBEDS, TESTBEDS_SMALL = 200, 5
 SLOTS_PER_TESTBED = 50
 SUBMITS, SUBMITS_SMALL = 200, 5
-OVERHEAD = Bar(at_least=0.2)  # of the rate of plain jobs, of which a lane runs many without asking
+OVERHEAD = Bar(at_least=0.33)  # of the rate of plain jobs
 P50_MS = Bar(at_most=20.0)
 LABEL = "example.org/slots"
 POLL_S = 0.02

@@ -16,7 +16,7 @@ from shunter.simulation import acts, upkeep
 from shunter.simulation.faults import KINDS
 from shunter.simulation.world import simulate
 
-SEEDS = 40
+SEEDS = 200
 CHUNK = 10
 # In these worlds together everything happens; where the engine has changed and it does not, the others are looked at.
 EVENTFUL = (94, 150, 99, 144, 78, 13, 158, 85)
