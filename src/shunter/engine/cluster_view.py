@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import takewhile
 
 import numpy as np
 
@@ -80,7 +81,8 @@ def _queued(state: State, record: ClassRecord, group: Group) -> Queued:
     if record.key.alone is not None:
         count = min(count, spec.parallel_max - record.width)
     if state.queues.get(record.key.queue).is_strict:
-        count = min(count, sum(last - first + 1 for first, last, _ in group.ready))  # of the oldest job alone
+        oldest = takewhile(lambda each: each.job is group.job, record.groups)
+        count = min(count, sum(last - first + 1 for each in oldest for first, last, _ in each.ready))
     return Queued(
         record.task_class,
         count,

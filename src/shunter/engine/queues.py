@@ -5,6 +5,7 @@ Taking the next tasks is a matter of the stack's top; tasks in the middle are to
 
 from __future__ import annotations
 
+from collections import deque
 from itertools import pairwise
 
 import numpy as np
@@ -27,10 +28,15 @@ def make_ready(group: Group, first: int, last: int, attempts: NDArray[np.uint32]
     record.touch()
     if not group.in_queue:
         group.in_queue = True
-        if record.groups and record.groups[0].job.id > group.job.id:
-            record.groups.appendleft(group)  # an older job's task came back
-        else:
-            record.groups.append(group)
+        _line_up(group, record.groups)
+
+
+def _line_up(group: Group, groups: deque[Group]) -> None:
+    """By the age of their jobs. A new job is the last one; one of which a task came back is one of the first."""
+    if not groups or groups[-1].job.id <= group.job.id:
+        groups.append(group)
+    else:
+        groups.insert(next(place for place, each in enumerate(groups) if each.job.id > group.job.id), group)
 
 
 def unqueue(group: Group, first: int, last: int) -> None:

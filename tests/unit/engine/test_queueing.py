@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from shunter.engine.queueing import QueuePatch, queue_load, queue_names
 from shunter.model.errors import Busy, Conflict, NotFound
-from shunter.model.jobs import JobOptions, JobSpec
+from shunter.model.jobs import JobOptions, JobSpec, Restart
 from tests.unit.engine.stage import Stage, play, spec
 
 
@@ -42,6 +43,38 @@ def test_a_queue_runs_no_more_at_once_than_its_rules_allow() -> None:
         assert sum(order.last - order.first + 1 for _, order in stage.orders()) == 3
         load = queue_load(stage.engine.state, "film")
         assert (load.queued, load.running) == (4, 3)
+
+    play(scene)
+
+
+def test_a_gang_of_alike_groups_starts_whole_in_a_strict_queue() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join(cpu=5)
+        await stage.engine.patch_queue("film", QueuePatch(is_strict=True))
+        options = JobOptions(queue="film", gang=True)
+        [left, right] = spec("left", 3).groups[0], spec("right", 2).groups[0]
+        await stage.submit(JobSpec("default", "gang", (left, replace(right, name="right")), options=options))
+        assert sum(order.last - order.first + 1 for _, order in stage.orders()) == 5
+
+    play(scene)
+
+
+def test_in_a_strict_queue_a_task_that_comes_back_is_as_old_as_its_job() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=1)
+        await stage.engine.patch_queue("film", QueuePatch(is_strict=True))
+        restart = Restart("on-failure", max=1, delay_s=1.0, jitter=0.0)
+        [oldest] = await stage.submit(spec("oldest", 2, options=JobOptions(queue="film", held=True)))
+        [older] = await stage.submit(spec("older", options=JobOptions(queue="film"), restart=restart))
+        [young] = await stage.submit(film("young"))
+        await stage.engine.hold(oldest.job_id, False)
+        ran = []
+        for exit_code in (1, 0, 0, 0, 0):
+            await stage.settle(2.0)
+            [(_, order)] = stage.orders()
+            ran.append(order.job)
+            await stage.end(node, order, exit_code)
+        assert ran == [older.job_id, oldest.job_id, oldest.job_id, older.job_id, young.job_id]
 
     play(scene)
 
