@@ -298,7 +298,7 @@ async def test_a_time_limit_and_health_checks_end_it_like_any_task(
 async def test_the_next_worker_finds_what_runs_and_what_has_ended_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with boxed(tmp_path, monkeypatch, ports_first=45_020, ports_last=45_021) as (stage, boxes):
+    async with boxed(tmp_path, monkeypatch, ports_first=31_020, ports_last=31_021) as (stage, boxes):
         stage.acknowledges = False
         order(stage, last=2, width=2, ports=(Port("web", 80),))
         order(stage, first=7, reservation=3, run_timeout_s=1000.0)

@@ -218,9 +218,9 @@ async def test_running_tasks_never_share_a_device_not_even_after_a_restart(tmp_p
 
 
 async def test_ports_are_told_reported_and_never_shared_while_in_use(tmp_path: Path) -> None:
-    ports = (Port("web-ui", 80), Port("admin", 0, host_port=45_001))
+    ports = (Port("web-ui", 80), Port("admin", 0, host_port=31_001))
     script = "echo $SHUNTER_PORT_WEB_UI $SHUNTER_PORT_ADMIN; sleep 60"
-    async with staged(tmp_path, ports_first=45_010, ports_last=45_012) as stage:
+    async with staged(tmp_path, ports_first=31_010, ports_last=31_012) as stage:
         stage.order("/bin/sh", "-c", script, ports=ports)
         stage.order("/bin/sh", "-c", script, job=2, reservation=2, ports=ports[:1])
         await stage.until(lambda: len(stage.started) == 2)
@@ -228,15 +228,15 @@ async def test_ports_are_told_reported_and_never_shared_while_in_use(tmp_path: P
         while not await output(stage, by_job[1]):
             pass
         told = (await output(stage, by_job[1])).split()
-        assert by_job[1].ports == {"web-ui": int(told[0]), "admin": 45_001}
-        assert told[1] == "45001"
+        assert by_job[1].ports == {"web-ui": int(told[0]), "admin": 31_001}
+        assert told[1] == "31001"
         await stage.restart()
         held = {held.job: held.ports for held in stage.inventories[0].held}
         assert held == {job: started.ports for job, started in by_job.items()}
         stage.order("/bin/sh", "-c", script, job=3, reservation=3, ports=ports[:1])
         third = (await stage.until(lambda: stage.started))[0]
         chosen = {third.ports["web-ui"], *(held["web-ui"] for held in held.values())}
-        assert chosen == {45_010, 45_011, 45_012}
+        assert chosen == {31_010, 31_011, 31_012}
         full = await stage.run("/bin/true", job=4, reservation=4, ports=ports[:1])
         assert (full.how, full.detail) == ("error", "no host port was free for it on this node")
         stage.worker.received(Stop(1, [StopRange(3, 0, 0, 0, 0.0)]))
