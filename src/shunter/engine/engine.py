@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -17,42 +17,27 @@ from typing import Any, TypeVar
 
 from shunter.engine import changes as c
 from shunter.engine.brain import Brain
-from shunter.engine.dead_letters import on_dead_purge, on_replay
 from shunter.engine.deadlines import on_job_timer
 from shunter.engine.dependencies import Past, runs_asked_for
-from shunter.engine.drains import on_drain, on_undrain
 from shunter.engine.endings import end_jobs
 from shunter.engine.feed import Feed, Published
 from shunter.engine.gangs import keep_gangs_whole
-from shunter.engine.holds import on_hold
-from shunter.engine.live_settings import on_set
-from shunter.engine.mixed_files import MixedFile, on_file
-from shunter.engine.moves import on_move
-from shunter.engine.nodes import on_attribute, on_hello, on_label, on_node_event
-from shunter.engine.objects import Taken, on_apply, on_delete, on_reset, on_write_external
 from shunter.engine.placing import place, recall_stuck, shrink
-from shunter.engine.quarantine import on_cordon, on_release
-from shunter.engine.queueing import QueuePatch, on_queue_drop, on_queue_patch, on_queue_purge
 from shunter.engine.reconciling import on_scheduling_due, reconcile, reconcile_placed
 from shunter.engine.recovery import make_snapshot, recover
-from shunter.engine.repeats import on_repeat
-from shunter.engine.reports import on_inventory, on_report
+from shunter.engine.requests import Requests
 from shunter.engine.round import JOB_TIMERS, Round, TimerKind, Timers
 from shunter.engine.scheduler_desk import SchedulerDesk
 from shunter.engine.services import keep_up, on_alarm
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state import NO_RUN, State
-from shunter.engine.stops import on_queue_timeout, on_stop
-from shunter.engine.submits import Submitted, on_submit
-from shunter.engine.templates import Dispatch, on_dispatch, on_drop_template, on_pause, on_template_due
-from shunter.engine.updates import on_restart, on_rollback, on_scale, on_update_asked
+from shunter.engine.stops import on_queue_timeout
+from shunter.engine.templates import on_template_due
 from shunter.log import Log
 from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailable
 from shunter.model.jobs import JobSpec
-from shunter.model.lifecycles import JobState, NodeEvent
-from shunter.model.messages import Hello, Inventory, MachineStats, Refused, Report, Welcome
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import Draft
+from shunter.model.lifecycles import JobState
+from shunter.model.messages import MachineStats
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Commit, Store
@@ -60,7 +45,6 @@ from shunter.ports.workers import Workers
 
 log = Log(__name__)
 T = TypeVar("T")
-Task = tuple[str, int]  # its group's name, and the index that people see
 RELOAD_DELAY_MAX_S = 5.0
 
 
@@ -72,7 +56,7 @@ class _Command:
     reply: asyncio.Future[Any] | None
 
 
-class Engine:
+class Engine(Requests):
     def __init__(
         self,
         *,
@@ -181,121 +165,6 @@ class Engine:
         while self._in_flight is not None:
             await asyncio.shield(self._in_flight)
 
-    # ---- what callers ask ----
-
-    async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[Submitted]:
-        past = await self.past_of(specs)
-        return await self.ask(partial(on_submit, specs=specs, user=user, key=key, past=past))
-
-    async def start_run(self, spec: JobSpec, user: str, key: str | None = None) -> Submitted:
-        """A run of a spec that history kept."""
-        return await self.ask(partial(on_repeat, spec=spec, user=user, key=key))
-
-    async def hold(self, job_id: int, is_held: bool) -> None:
-        await self.ask(partial(on_hold, job_id=job_id, is_held=is_held))
-
-    async def dispatch(self, dispatch: Dispatch) -> Submitted:
-        return await self.ask(partial(on_dispatch, dispatch=dispatch))
-
-    async def pause_template(self, namespace: str, name: str, is_paused: bool) -> None:
-        await self.ask(partial(on_pause, namespace=namespace, name=name, is_paused=is_paused))
-
-    async def drop_template(self, namespace: str, name: str) -> None:
-        await self.ask(partial(on_drop_template, namespace=namespace, name=name))
-
-    async def patch_queue(self, name: str, patch: QueuePatch) -> None:
-        await self.ask(partial(on_queue_patch, name=name, patch=patch))
-
-    async def drop_queue(self, name: str) -> None:
-        await self.ask(partial(on_queue_drop, name=name))
-
-    async def purge_queue(self, name: str, user: str) -> int:
-        return await self.ask(partial(on_queue_purge, name=name, user=user))
-
-    async def replay(self, numbers: list[int], specs: list[JobSpec], user: str) -> list[Submitted]:
-        """Runs of the tasks of these dead letters, which then are none any more."""
-        return await self.ask(partial(on_replay, numbers=numbers, specs=specs, user=user))
-
-    async def purge_dead(self, numbers: list[int], user: str) -> None:
-        await self.ask(partial(on_dead_purge, numbers=numbers, user=user))
-
-    async def stop_tasks(
-        self, job_id: int, task: Task | None, now: bool, reason: str = "stopped by a user", signal: int = 0
-    ) -> None:
-        await self.ask(partial(on_stop, job_id=job_id, task=task, now=now, reason=reason, signal=signal))
-
-    async def update(self, job_id: int, spec: JobSpec, user: str, node: str | None = None) -> None:
-        await self.ask(partial(on_update_asked, job_id=job_id, spec=spec, user=user, node=node))
-
-    async def scale(self, job_id: int, counts: dict[str, int], user: str) -> None:
-        await self.ask(partial(on_scale, job_id=job_id, counts=counts, user=user))
-
-    async def roll_back(self, job_id: int, user: str) -> None:
-        await self.ask(partial(on_rollback, job_id=job_id, user=user))
-
-    async def restart(self, job_id: int, task: Task | None, user: str) -> None:
-        await self.ask(partial(on_restart, job_id=job_id, task=task, user=user))
-
-    async def move(self, job_id: int, task: Task, node: str, user: str) -> None:
-        await self.ask(partial(on_move, job_id=job_id, task=task, node_name=node, user=user))
-
-    async def drain_node(self, name: str, deadline_s: float | None, user: str) -> None:
-        await self.ask(partial(on_drain, name=name, deadline_s=deadline_s, user=user))
-
-    async def undrain_node(self, name: str) -> None:
-        await self.ask(partial(on_undrain, name=name))
-
-    async def cordon_node(self, name: str, reason: str) -> None:
-        await self.ask(partial(on_cordon, name=name, reason=reason))
-
-    async def release_node(self, name: str, by: str) -> None:
-        """Let a node take work again that was switched off: by cordon or by quarantine."""
-        await self.ask(partial(on_release, name=name, by=by))
-
-    async def attribute_node(self, name: str, attributes: dict[str, str | None]) -> None:
-        await self.ask(partial(on_attribute, name=name, attributes=attributes))
-
-    async def label_node(self, name: str, labels: dict[str, str | None]) -> None:
-        await self.ask(partial(on_label, name=name, labels=labels))
-
-    async def apply_objects(self, drafts: list[Draft], user: str) -> list[Taken]:
-        return await self.ask(partial(on_apply, drafts=drafts, user=user))
-
-    async def apply_file(self, file: MixedFile, user: str, key: str | None) -> tuple[list[Submitted], list[Taken]]:
-        """Jobs and objects in one commit."""
-        past = await self.past_of(file.specs)
-        return await self.ask(partial(on_file, file=file, user=user, key=key, past=past))
-
-    async def delete_object(self, kind: str, name: ObjectName, revision: int | None = None) -> None:
-        await self.ask(partial(on_delete, kind=kind, name=name, revision=revision))
-
-    async def write_external(self, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> None:
-        await self.ask(partial(on_write_external, name=name, data=data))
-
-    async def reset_batch_job(self, name: ObjectName) -> None:
-        await self.ask(partial(on_reset, name=name))
-
-    async def set_settings(self, settings: Mapping[str, str]) -> None:
-        """Settings of the whole cluster, from now on and after a restart too; an empty value means the default."""
-        await self.ask(partial(on_set, settings=settings))
-
-    # ---- what the watcher tells ----
-
-    async def hello(self, hello: Hello) -> Welcome | Refused:
-        return await self.ask(partial(on_hello, hello=hello))
-
-    async def hello_many(self, hellos: list[Hello]) -> list[Welcome | Refused]:
-        return await self.ask(lambda round: [on_hello(round, hello) for hello in hellos])
-
-    async def inventory(self, node: int, inventory: Inventory) -> None:
-        self._tell(partial(on_inventory, node=node, inventory=inventory))
-
-    async def report(self, node: int, report: Report) -> None:
-        self._tell(partial(on_report, node=node, report=report))
-
-    async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
-        self._tell(partial(on_node_event, node=node, event=event, reason=reason))
-
     def heartbeat(self, node: int, stats: MachineStats) -> None:
         """The latest sample; a hint, so it is not committed."""
         record = self.state.nodes.records.get(node)
@@ -326,7 +195,7 @@ class Engine:
         self._wake.set()
         return await reply
 
-    def _tell(self, decide: Callable[[Round], None]) -> None:
+    def tell(self, decide: Callable[[Round], None]) -> None:
         """Into the inbox without a limit: workers keep what they report until it is acknowledged, and that bounds them.
         While the state is loaded again nothing is taken: what a worker said before says nothing about the new state."""
         if self._lost_because:
@@ -453,7 +322,7 @@ class Engine:
         purged = await self._store.purge(self.epoch, self.settings.retention, self._clock.now())
         names = [(name.namespace, name.name) for name in purged.finished]
         if names:
-            self._tell(partial(_drop_names, names=names, ids={name.id for name in purged.finished}))
+            self.tell(partial(_drop_names, names=names, ids={name.id for name in purged.finished}))
 
     async def _reload(self, reason: str) -> None:
         """Memory may be ahead of the store: drop it and take what is committed, under a new epoch."""

@@ -54,7 +54,7 @@ def answer_users_before_the_commit(patch: Patch) -> None:
 
     async def hasty(self: Engine, specs: Any, user: str, key: str | None = None) -> list[Submitted]:
         answers: list[Submitted] = []
-        self._tell(lambda round: answers.extend(decide(round, specs, user, key)))
+        self.tell(lambda round: answers.extend(decide(round, specs, user, key)))
         while not answers:
             await self._clock.sleep(0.0001)
         return answers

@@ -41,7 +41,7 @@ def on_nodes(class_id: int, **counts: int) -> Placement:
 
 
 async def tell(stage: Stage, decide: Callable[[Round], None]) -> None:
-    stage.engine._tell(decide)
+    stage.engine.tell(decide)
     await stage.settle()
 
 

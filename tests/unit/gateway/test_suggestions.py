@@ -193,14 +193,14 @@ def test_a_paused_queue_a_full_one_and_a_cordoned_node_can_be_opened() -> None:
             return lambda round: round.record(c.QueueSet("night", is_paused, False, running_max, 0, round.now_ms))
 
         await stage.join("n1", cpu=4)
-        stage.engine._tell(set_queue(True, 0))
+        stage.engine.tell(set_queue(True, 0))
         await stage.run("job", queue="night")
         found = await suggestions(stage)
         assert set(found) == {"queue.night.paused", "spec.queue"}
-        stage.engine._tell(set_queue(False, 1))
+        stage.engine.tell(set_queue(False, 1))
         await stage.run("second", queue="night", priority=40)
         assert (await suggestions(stage, "second"))["queue.night.running_max"].after == 2
-        stage.engine._tell(lambda round: round.record(c.NodeSwitched(1, "cordon", "repair", round.now_ms, "n1")))
+        stage.engine.tell(lambda round: round.record(c.NodeSwitched(1, "cordon", "repair", round.now_ms, "n1")))
         await stage.run("third")
         assert [each.text for each in (await suggestions(stage, "third")).values()] == [
             "uncordon node n1: shunter node uncordon n1"
