@@ -1,4 +1,4 @@
-"""Streams: a job to its end, a log as it is written, events as they are committed. Made by the gateway."""
+"""Streams: a job to its end, a log as it is written. Made by the gateway."""
 
 from __future__ import annotations
 
@@ -6,30 +6,26 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
-from shunter.engine.events import render
-from shunter.engine.feed import JobWatch, Published, Subscription
+from shunter.engine.feed import JobWatch
 from shunter.engine.records import Job
 from shunter.engine.views import counts_view, job_view
 from shunter.gateway.runs import FinishedRun, Runs, TaskPlace
 from shunter.model.errors import Unavailable
-from shunter.model.views import EventView, FollowLine, LogView, ProgressView
-from shunter.ports.gateway import EventPosition, EventQuery, JobReference, LogPiece, LogQuery, TaskReference
-from shunter.ports.store import Store
+from shunter.model.views import FollowLine, LogView, ProgressView
+from shunter.ports.gateway import JobReference, LogPiece, LogQuery, TaskReference
 from shunter.ports.workers import Workers
 
 PROGRESS_INTERVAL_S = 0.1
 LOG_INTERVAL_S = 0.1
-ROUNDS_PER_READ = 200
 LOG_SIZE_MAX = 256 * 2**10
 STREAMS = ("stdout", "stderr")
 ONLY = TaskReference(0)  # the task of a job that has just one
 
 
 class Following:
-    def __init__(self, engine: Engine, store: Store, workers: Workers, runs: Runs) -> None:
-        self._engine, self._store, self._workers, self._runs = engine, store, workers, runs
+    def __init__(self, engine: Engine, workers: Workers, runs: Runs) -> None:
+        self._engine, self._workers, self._runs = engine, workers, runs
 
     async def job(self, run: Job | FinishedRun, mode: str) -> AsyncGenerator[FollowLine, None]:
         """The job at once, what the mode asks for, its end. The watch is set before the first line goes out."""
@@ -91,34 +87,6 @@ class Following:
         where = (place.node, log >> 32, log & 0xFFFFFFFF, stream, offset, size_max)
         data = await self._workers.read_log(*where, place.opening)
         return LogPiece(data.data, max(data.next, offset + len(data.data)), data.eof, data.truncated)
-
-    async def events(self, subscription: Subscription, query: EventQuery) -> AsyncGenerator[EventView, None]:
-        """What the store has after the position, then what is committed from now on."""
-        position = query.after or EventPosition(self._engine.state.version)
-        version = position.version if position.number is None else position.version - 1
-        try:
-            while rounds := await self._store.rounds_after(version, ROUNDS_PER_READ):
-                for logged in rounds:
-                    published = Published(logged.version, logged.at, decode_round(logged.body))
-                    for event in self.render(published, query, position):
-                        yield event
-                version = rounds[-1].version
-            while (live := await subscription.next()) is not None:
-                if live.version > version:
-                    for event in self.render(live, query, position):
-                        yield event
-        finally:
-            self._engine.feed.unsubscribe(subscription)
-
-    def render(self, published: Published, query: EventQuery, after: EventPosition | None) -> list[EventView]:
-        """A round's events that match and come behind the position."""
-        names = self._engine.state.nodes.view.names
-        events = render(published.version, published.at, published.changes, names.__getitem__)
-        if after is not None and after.version == published.version and after.number is not None:
-            events = events[after.number + 1 :]
-        return [
-            event for event in events if query.namespace in (None, event.namespace) and query.job in (None, event.job)
-        ]
 
     async def _progress(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
         shown: dict[str, int] = {}

@@ -6,28 +6,18 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from shunter.engine.books.cluster import (
-    FALLBACK_SETTING,
-    FLIGHT_SETTING,
-    HEARTBEAT_SETTING,
-    HOLD_SETTING,
-    LEASE_SETTING,
-    POLICY_SETTING,
-    PREEMPTION_SETTING,
-    RESERVE_SETTING,
-)
-from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
-from shunter.engine.feed import Published
 from shunter.engine.mixed_files import MixedFile
 from shunter.engine.queueing import QueuePatch
 from shunter.engine.records import Job
 from shunter.engine.state import State
 from shunter.engine.submits import Submitted
 from shunter.engine.templates import Dispatch
-from shunter.engine.views import counts_view, job_view, node_view, past_attempt_view
+from shunter.engine.views import job_view, node_view, past_attempt_view
+from shunter.gateway.cluster import Cluster, Standing
 from shunter.gateway.flight import Flight
 from shunter.gateway.following import Following
+from shunter.gateway.history import History
 from shunter.gateway.metrics import Metrics
 from shunter.gateway.objects import Objects
 from shunter.gateway.plans import Aside, DryRuns, at_once, only, plan, same_names
@@ -42,15 +32,11 @@ from shunter.gateway.suggestions import consult
 from shunter.gateway.templates import find_template, template_page, template_view
 from shunter.gateway.tokens import Tokens
 from shunter.gateway.upkeep import Upkeep
-from shunter.model.cluster_fields import AUTO, OFF, ON
 from shunter.model.errors import Conflict, NotFound, Unavailable
-from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
-from shunter.model.lifecycles import JobState
 from shunter.model.manifests import JobReader, check_labels
 from shunter.model.mixed_files import join, read_both, split
 from shunter.model.object_manifests import read_objects
-from shunter.model.resources import format_amount, format_duration
 from shunter.model.views import (
     AttemptPage,
     AttemptView,
@@ -60,7 +46,6 @@ from shunter.model.views import (
     FollowLine,
     JobPage,
     JobView,
-    LicenceView,
     NodePage,
     NodeStatsView,
     NodeView,
@@ -76,7 +61,6 @@ from shunter.model.views import (
     say_ended,
 )
 from shunter.planning.constraints import parse_constraint, parse_job_match
-from shunter.planning.planner import POLICY_DEFAULT
 from shunter.planning.policies import Catalogue
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
@@ -85,7 +69,6 @@ from shunter.ports.gateway import (
     Caller,
     DeadChoice,
     DispatchRequest,
-    EventPosition,
     EventQuery,
     JobQuery,
     JobReference,
@@ -102,8 +85,6 @@ from shunter.ports.store import Store
 from shunter.ports.workers import Workers
 
 STALE_HEARTBEATS = 3
-_AS_GIVEN = (PREEMPTION_SETTING, RESERVE_SETTING, HOLD_SETTING, FALLBACK_SETTING, LEASE_SETTING, FLIGHT_SETTING)
-ROUNDS_PER_READ = 200
 
 
 class LocalGateway:
@@ -127,9 +108,7 @@ class LocalGateway:
         metrics: MetricProvider | None = None,
     ) -> None:
         self._engine, self._store, self._workers, self._clock, self._tokens = engine, store, workers, clock, tokens
-        self._identity, self._is_simulated = identity, is_simulated
-        self._on_down, self._on_heartbeat = on_down, on_heartbeat
-        self._started_at = clock.now()
+        self._on_down = on_down
         self._manifests = JobReader(parse_constraint, parse_job_match)
         self._runs = Runs(engine, store)
         self._repeating = Repeating(engine, store, self._runs)
@@ -138,11 +117,14 @@ class LocalGateway:
         self.schedulers = Schedulers(engine)
         self.flight = Flight(engine, flight_log, archive, aside)
         self._dry_runs = DryRuns(engine, clock, aside)
-        self._following = Following(engine, store, workers, self._runs)
+        self._following = Following(engine, workers, self._runs)
+        self._history = History(engine, store)
         self.services = Services(engine, self._runs, self._manifests)
         self.upkeep = Upkeep(engine, self._node_view)
         self.objects = Objects(engine, store)
         self.metrics = Metrics(engine, self._runs, metrics, clock)
+        standing = Standing(identity["name"], identity["version"], clock.now(), is_simulated)
+        self._cluster = Cluster(engine, workers, standing, self._policies, self.flight, on_heartbeat)
 
     def authenticate(self, token: str) -> Caller | None:
         return self._tokens.authenticate(token)
@@ -370,91 +352,16 @@ class LocalGateway:
     # ---- the cluster ----
 
     async def events(self, caller: Caller, query: EventQuery) -> EventPage:
-        """A page of history; `next` is where the following one begins."""
-        await self._engine.committed()
-        position = query.after
-        found: list[EventView] = []
-        if position is None:
-            version = await self._store.first_version() - 1
-        else:
-            version = position.version - (position.number is not None)
-        while len(found) <= query.limit:
-            rounds = await self._store.rounds_after(version, ROUNDS_PER_READ)
-            if not rounds:
-                break
-            for logged in rounds:
-                published = Published(logged.version, logged.at, decode_round(logged.body))
-                found += self._following.render(published, query, position)
-            version = rounds[-1].version
-        has_more = len(found) > query.limit
-        found = found[: query.limit]
-        return EventPage(found, found[-1].id if has_more else None, len(found))
+        return await self._history.page(query)
 
     async def subscribe(self, caller: Caller, query: EventQuery) -> AsyncGenerator[EventView, None]:
-        await self._engine.committed()
-        subscription = self._engine.feed.subscribe()
-        if query.after is not None:
-            try:
-                await self._store.rounds_after(query.after.version - (query.after.number is not None), 1)
-            except NotFound:
-                self._engine.feed.unsubscribe(subscription)
-                raise
-        else:
-            query = EventQuery(query.namespace, query.job, query.limit, EventPosition(self._engine.state.version))
-        return self._following.events(subscription, query)
+        return await self._history.subscribe(query)
 
     async def cluster(self, caller: Caller) -> ClusterInfo:
-        await self._engine.committed()
-        engine, state = self._engine, self._engine.state
-        nodes: dict[str, int] = {}
-        for node in state.nodes.records.values():
-            nodes[node.state.word] = nodes.get(node.state.word, 0) + 1
-        jobs = {JobState(code).word: count for code, count in enumerate(state.job_counts) if count}
-        columns = state.nodes.view
-        return ClusterInfo(
-            name=self._identity["name"],
-            version=self._identity["version"],
-            state_version=state.version,
-            epoch=engine.epoch,
-            policy=engine.policy.name,
-            heartbeat_s=self._workers.heartbeat_s,
-            started_at=iso(self._started_at) or "",
-            simulated=self._is_simulated,
-            nodes=nodes,
-            jobs=jobs,
-            tasks=counts_view(state.task_counts),
-            capacity=_totals(columns.resources, columns.capacity.sum(axis=0).tolist()),
-            reserved=_totals(columns.resources, columns.reserved.sum(axis=0).tolist()),
-            preemption=state.cluster.get(PREEMPTION_SETTING, AUTO),
-            reserve_after=_wait_view(state.cluster.get(RESERVE_SETTING)),
-            hold_after=_wait_view(state.cluster.get(HOLD_SETTING)),
-            fallback=state.cluster.get(FALLBACK_SETTING, POLICY_DEFAULT),
-            lease=_wait_view(state.cluster.get(LEASE_SETTING)),
-            flight=ON if self.flight.is_on else OFF,
-            licences={
-                name.removeprefix(LICENCE_PREFIX): LicenceView(total=total, used=state.licences_used[name])
-                for name, total in state.cluster.licences().items()
-            },
-        )
+        return await self._cluster.info()
 
     async def update_cluster(self, caller: Caller, settings: Mapping[str, Any]) -> ClusterInfo:
-        kept: dict[str, str] = {}
-        for name in (POLICY_SETTING, FALLBACK_SETTING):
-            if name in settings:
-                self._policies.check(settings[name])  # refused before anything is kept
-        if "heartbeat" in settings:
-            seconds: float | None = settings["heartbeat"]
-            self._on_heartbeat(seconds)  # refuses before anything is kept
-            kept[HEARTBEAT_SETTING] = "" if seconds is None else f"{seconds:g}"
-        kept |= {name: settings[name] for name in _AS_GIVEN if name in settings}
-        for name, count in settings.get("licences", {}).items():
-            kept[LICENCE_PREFIX + name] = "" if count is None else str(count)
-        await self._engine.set_settings(kept)
-        self._policies.settle()
-        self.flight.switch(self._engine.state.cluster.get(FLIGHT_SETTING) != OFF)
-        if POLICY_SETTING in settings:
-            await self._policies.use(settings[POLICY_SETTING])
-        return await self.cluster(caller)
+        return await self._cluster.update(settings)
 
     async def down(self, caller: Caller, leave_running: bool) -> None:
         self._on_down(leave_running)
@@ -474,11 +381,6 @@ class LocalGateway:
             raise NotFound(f"there is no node {name}")
         stale_after_ms = int(self._workers.heartbeat_s * STALE_HEARTBEATS * 1000)
         return node_view(self._engine.state, record, int(self._clock.now() * 1000), stale_after_ms)
-
-
-def _wait_view(value: str) -> str:
-    """A setting that says how long somebody waits, as people write it."""
-    return format_duration(float(value)) if value and value != OFF else value or AUTO
 
 
 def _view(run: Job | FinishedRun, state: State) -> JobView:
@@ -509,12 +411,3 @@ def _last_attempt(task: TaskView) -> AttemptView:
         ended_at=task.ended_at,
         reason=task.reason,
     )
-
-
-def _totals(resources: list[str], amounts: list[int]) -> dict[str, str]:
-    """Ports aside, of which every node has its own."""
-    return {
-        resource: format_amount(resource, amount)
-        for resource, amount in zip(resources, amounts, strict=True)
-        if not resource.startswith(PORT_PREFIX)
-    }
