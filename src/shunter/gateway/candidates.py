@@ -146,14 +146,22 @@ def _of_queue(state: State, job: Job) -> Iterator[Candidate]:
         text = f"resume queue {name}"
         arrange = partial(settle, running_max=queue.running_max)
         yield Candidate(RESUMING, f"queue.{name}.paused", True, False, text, arrange=arrange)
-    elif queue.running_max and state.queue_widths[name] >= queue.running_max:
-        more = queue.running_max + 1
+    elif queue.running_max and state.queue_widths[name] + _at_once(job) > queue.running_max:
+        more = state.queue_widths[name] + _at_once(job)
         text = f"running_max of queue {name} {queue.running_max} → {more}"
         arrange = partial(settle, running_max=more)
         yield Candidate(RAISING, f"queue.{name}.running_max", queue.running_max, more, text, arrange=arrange)
     if name != QUEUE_DEFAULT and (queue.is_paused or queue.is_strict or queue.running_max):
         text = f"queue {name} → {QUEUE_DEFAULT}"
         yield Candidate(WIDENING, "spec.queue", name, QUEUE_DEFAULT, text, _optional(queue=QUEUE_DEFAULT))
+
+
+def _at_once(job: Job) -> int:
+    """The fewest of its tasks that can start: of a gang, all."""
+    if job.options.gang:
+        return int(job.counts()[TaskState.QUEUED])
+    gangs = (int(group.counts[TaskState.QUEUED]) for group in job.groups if group.spec.gang)
+    return max(min(gangs, default=1), 1)
 
 
 def _of_priority(state: State, job: Job) -> Iterator[Candidate]:

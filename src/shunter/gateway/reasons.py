@@ -139,6 +139,9 @@ def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], 
     ahead = _ahead(job)
     if ahead is not None:
         return f"{some}: job {ahead.name} asks for the same and came first."
+    ahead = _ahead_in_line(state, job)
+    if ahead is not None:
+        return f"{some}: queue {job.options.queue} is strict, and job {ahead.name} came first."
     reasons = reasons_of(state, job, filters, kept)
     if reasons:
         first = reasons[0]
@@ -173,3 +176,14 @@ def _ahead(job: Job) -> Job | None:
         if group.ready and first is not None and first.job.id != job.id:
             return first.job
     return None
+
+
+def _ahead_in_line(state: State, job: Job) -> Job | None:
+    """The oldest job that waits in its strict queue, if it is another one."""
+    queue = state.queues.get(job.options.queue)
+    if queue.is_paused or not queue.is_strict:
+        return None
+    records = (record for record in state.classes.values() if record.key.queue == job.options.queue)
+    waiting = [group.job for record in records if (group := record.first_ready()) is not None]
+    oldest = min(waiting, key=lambda each: each.id, default=job)
+    return None if oldest is job else oldest

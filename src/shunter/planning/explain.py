@@ -61,16 +61,29 @@ def explain(
 
 def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
     """What keeps a class waiting whatever room the nodes have: its queue, and licences of the whole cluster."""
-    queue = view.queues.get(task_class.queue)
+    queue, gang = view.queues.get(task_class.queue), _gang(task_class, view)
     if queue is not None and queue.is_paused:
         yield f"queue {task_class.queue} is paused"
     elif queue is not None and queue.running_max and queue.running >= queue.running_max:
         yield f"queue {task_class.queue} has {queue.running} on nodes, as many as its running_max allows"
+    elif queue is not None and queue.running_max and queue.running + sum(gang.values()) > queue.running_max:
+        yield (
+            f"queue {task_class.queue} has {queue.running} on nodes, and its running_max of {queue.running_max} leaves "
+            f"no room for the {sum(gang.values())} tasks of the gang, which start together"
+        )
     for name, need in task_class.needs.items():
         if name.startswith(LICENCE_PREFIX):
             total, used = view.licences.get(name, (0, 0))
-            if total - used < need:
-                yield f"{name}: needs {need}, {max(total - used, 0)} of {total} are free"
+            of_all = sum(each.needs.get(name, 0) * count for each, count in gang.items())
+            if total - used < max(need, of_all):
+                who = f"the gang needs {of_all}" if of_all else f"needs {need}"
+                yield f"{name}: {who}, {max(total - used, 0)} of {total} are free"
+
+
+def _gang(task_class: TaskClass, view: ClusterView) -> dict[TaskClass, int]:
+    """Tasks by class that start together with this one, its own among them; none if it belongs to no gang."""
+    gang = gang_of(task_class)
+    return {each.task_class: each.count for each in view.queued if gang_of(each.task_class) == gang} if gang else {}
 
 
 def _never_fits(task_class: TaskClass, ledger: Ledger) -> str | None:

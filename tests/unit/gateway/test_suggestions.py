@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from shunter.engine import changes as c
 from shunter.model.views import SuggestionView
+from shunter.ports.gateway import QueueChange
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 
@@ -205,6 +206,25 @@ def test_a_paused_queue_a_full_one_and_a_cordoned_node_can_be_opened() -> None:
         assert [each.text for each in (await suggestions(stage, "third")).values()] == [
             "uncordon node n1: shunter node uncordon n1"
         ]
+
+    play(scene)
+
+
+def test_a_gang_that_its_queue_or_licences_never_let_through_is_told_so() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=8)
+        await stage.gateway.change_queue(ANNA, "night", QueueChange(running_max=3, strict=True))
+        await stage.run("gang", count=5, gang=True, queue="night")
+        why = await stage.gateway.why(ANNA, reference("gang"))
+        assert "running_max of 3 leaves no room for the 5 tasks of the gang" in why.sentence
+        assert (await suggestions(stage, "gang"))["queue.night.running_max"].after == 5
+        await stage.run("behind", queue="night", resources={"cpu": 2})
+        behind = await stage.gateway.why(ANNA, reference("behind"))
+        assert behind.sentence == "1 of 1 tasks wait: queue night is strict, and job gang came first."
+        await stage.gateway.update_cluster(ANNA, {"licences": {"solver": 3}})
+        await stage.run("licensed", count=4, gang=True, resources={"cpu": 1, "licence/solver": 1})
+        why = await stage.gateway.why(ANNA, reference("licensed"))
+        assert "licence/solver: the gang needs 4, 3 of 3 are free" in why.sentence
 
     play(scene)
 
