@@ -133,15 +133,30 @@ class Companions:
         return sorted((each for each in self._gangs[gang_of(seat.task_class)] if each.queued.count), key=self._rank)
 
     def place_gang(self, members: Sequence[Seat]) -> Placed | None:
-        """Put all tasks of all members, or none. What items ahead have claimed is worked out only if the gang fits."""
-        item, cursor = self._item(members[0]), self._site.ledger.cursor
+        """Put all tasks of all members, or none: off the nodes that they are to avoid if that can be, else anywhere."""
+        item = self._item(members[0])
+        tries = [_avoiding(item, members), item] if any(each.queued.avoid for each in members) else [item]
+        is_held = False
+        for each in tries:
+            placed, is_claimed = self._place_beside(each)
+            if placed is not None or self.is_cut:
+                return placed
+            is_held |= is_claimed
+        if is_held:
+            for seat in members:
+                self._hold_back(seat, seat.queued)
+        return None
+
+    def _place_beside(self, item: Item) -> tuple[Placed | None, bool]:
+        """Beside what items ahead have claimed, which is worked out only if the gang fits; else whether that was it."""
+        cursor = self._site.ledger.cursor
         placed = self._place_whole(item)
         if placed is None or self._claims is None or not self._claims.has_items:
-            return placed
+            return placed, False
         take_all_back(placed, self._site, cursor)
         has_ceilings = any(self._claims.ceilings(each) for each in item.members)
         if self._claims.is_cut:
-            return None
+            return None, False
         if not has_ceilings:
             placed = self._place_whole(item)
         else:
@@ -149,13 +164,9 @@ class Companions:
             if placed is not None and not self._claims.admit(placed):
                 take_all_back(placed, self._site, cursor)
                 placed = None
-        if placed is None:
-            for each in members:
-                self._hold_back(each, each.queued)
-            return None
-        for queued, picked in placed:
+        for queued, picked in placed or ():
             self._claims.note(queued, picked)
-        return placed
+        return placed, placed is None
 
     def _place_whole(self, item: Item) -> Placed | None:
         """As it fits best; if at all possible, as it was once promised."""
@@ -222,12 +233,15 @@ class Companions:
             self._claims.block(self._item(seat))
 
     def _item(self, seat: Seat) -> Item:
+        """A gang may go anywhere: elsewhere there may never be room for all of it."""
         gang = gang_of(seat.task_class)
-        members = self.members(seat) if gang else [seat]
-        if gang and self._longest_s is not None:
-            queued = [(each.queued, self._longest_s(each.task_class.id, each.queued.count)) for each in members]
-            return Item(tuple(replace(each, estimate_s=longest_s) for each, longest_s in queued), gang)
-        return Item(tuple(replace(each.queued) for each in members), gang)
+        if not gang:
+            return Item((replace(seat.queued),))
+        members = [replace(each.queued, avoid=frozenset()) for each in self.members(seat)]
+        if self._longest_s is not None:
+            for each in members:
+                each.estimate_s = self._longest_s(each.task_class.id, each.count)
+        return Item(tuple(members), gang)
 
     def _rank(self, seat: Seat) -> tuple[int, int, int, int]:
         seats, number = self._backlog.seats, seat.number
@@ -237,3 +251,9 @@ class Companions:
             seats.since.item(number),
             seats.ids.item(number),
         )
+
+
+def _avoiding(item: Item, members: Sequence[Seat]) -> Item:
+    """As its members wish, which are in the same order."""
+    wishes = zip(item.members, members, strict=True)
+    return replace(item, members=tuple(replace(each, avoid=seat.queued.avoid) for each, seat in wishes))

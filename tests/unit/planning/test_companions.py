@@ -64,6 +64,24 @@ def test_a_gang_that_cannot_start_takes_nothing_from_those_behind_it_for_good() 
     assert chosen(decide(yard, [gang, other])) == {2: {1: 4}}
 
 
+def test_a_gang_avoids_a_node_only_while_there_is_room_for_all_of_it_elsewhere() -> None:
+    yard = yard_of(8, 1, 4)
+    gang = replace(member(yard, 4, cpu=1), avoid=frozenset({1}))
+    assert chosen(decide(yard, [gang])) == {1: {2: 1, 3: 3}}
+    small = yard_of(8, 1)
+    gang = replace(member(small, 4, cpu=1), avoid=frozenset({1}))
+    assert chosen(decide(small, [gang])) == {1: {1: 4}}
+
+
+def test_others_yield_to_a_gang_on_a_node_that_it_would_rather_avoid() -> None:
+    yard = yard_of(4, 1)
+    low = yard.make_class("low", 10, cpu=1)
+    yard.run(low, 1), yard.run(low, 1)
+    gang = replace(member(yard, 4, priority=90, cpu=1), avoid=frozenset({1}))
+    decision = decide(yard, [gang])
+    assert [(each.node, each.count) for each in decision.preemptions] == [(1, 1)]
+
+
 def test_a_gang_beyond_the_budget_waits_for_a_decision_of_its_own() -> None:
     yard = yard_of(40)
     first, gang = Queued(yard.make_class("first", cpu=1), 3, 0), member(yard, 20, since=1, cpu=1)
