@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from shunter.engine.cluster_view import facts
+from shunter.engine.neighbours import facts
 from shunter.engine.records import Group, Job
 from shunter.engine.round import Round
 from shunter.engine.state import State

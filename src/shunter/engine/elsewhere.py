@@ -5,19 +5,23 @@ from __future__ import annotations
 
 import numpy as np
 
+from shunter.engine.neighbours import presence, repels, tally
 from shunter.engine.records import ClassRecord, NodeRecord
 from shunter.engine.state import State
 from shunter.model.lifecycles import NodeState
 from shunter.planning.kinds import Kinds
+from shunter.planning.view import BoolArray, Rules
 
 
 def has_another(state: State, record: ClassRecord, node: int) -> bool:
-    """Whether some other node that takes work could ever take the class. Mostly one of the first does."""
-    kinds = Kinds(state.nodes.view.kinds, state.nodes.view)
+    """Whether some other node that takes work is large enough for the class, and nobody keeps the class away from it
+    now. Mostly one of the first does."""
+    kinds, shut = Kinds(state.nodes.view.kinds, state.nodes.view), _shut(state, record)
     return any(
         other.id != node
         and other.state is NodeState.READY
         and not other.switched_by
+        and not shut[other.id]
         and _could_take(state, record, other, kinds)
         for other in state.nodes.records.values()
     )
@@ -32,3 +36,32 @@ def _could_take(state: State, record: ClassRecord, node: NodeRecord, kinds: Kind
         and bool(kinds.suit(task_class)[view.kind[node.id]])
         and all(kinds.hold_on(text, row).all() for text in task_class.constraints)
     )
+
+
+def _shut(state: State, record: ClassRecord) -> BoolArray:
+    """The rows from which the class is kept by those who are there: they may stay for ever."""
+    view, rules = state.nodes.view, record.key.rules or Rules(0)
+    owner = view.owner[: view.count]
+    shut: BoolArray = (owner != 0) & (owner != rules.job)
+    if state.repelling and (others := repels(state, record.id)) is not None:
+        shut |= others > 0
+    if rules.exclusive:
+        shut |= (view.tasks[: view.count] > 0) & (owner != rules.job)
+    for rule in rules.affinity:
+        if rule.to == "job" and rule.require:
+            there = presence(state, rule.match) > 0
+            shut |= there if rule.anti else ~there
+    return shut | _taken(state, record, rules.distinct) if rules.distinct else shut
+
+
+def _taken(state: State, record: ClassRecord, label: str) -> BoolArray:
+    """Those that share what is to be distinct with a task of the class's group, or do not have it."""
+    taken = np.zeros(state.nodes.view.count, np.bool_)
+    rows, nodes = list(tally(state, record.id)), state.nodes.records
+    if label == "host":
+        taken[rows] = True
+        return taken
+    values = {nodes[row].labels.get(label) for row in rows if row in nodes} | {None}
+    for row, node in nodes.items():
+        taken[row] = node.labels.get(label) in values
+    return taken

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shunter.model.jobs import LICENCE_PREFIX
-from shunter.planning.candidates import FILTERS, Filter, Refusal, spell_amount
+from shunter.planning.candidates import FILTERS, Filter, Refusal, avoiding, spell_amount
 from shunter.planning.coupling import Couplings, coupling_filter
 from shunter.planning.gangs import gang_of
 from shunter.planning.ledger import Ledger
@@ -44,7 +44,7 @@ def explain(
     ledger.sync(nodes)
     above = [] if view is None else [Reason(text, 0, ()) for text in limits_reached(task_class, view)]
     if view is not None:
-        filters = (*filters, coupling_filter(Couplings(view, ledger)))
+        filters = (*filters, coupling_filter(Couplings(view, ledger)), avoiding(_avoided(task_class, view)))
     task_class = on_nodes(task_class)
     rows = np.array([only]) if only else np.arange(1, nodes.count)
     hopeless = None if only else _never_fits(task_class, ledger)
@@ -78,6 +78,13 @@ def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
             if total - used < max(need, of_all):
                 who = f"the gang needs {of_all}" if of_all else f"needs {need}"
                 yield f"{name}: {who}, {max(total - used, 0)} of {total} are free"
+
+
+def _avoided(task_class: TaskClass, view: ClusterView) -> frozenset[int]:
+    """The nodes that its tasks keep off; a gang goes there, too, if it must."""
+    if gang_of(task_class):
+        return frozenset()
+    return next((each.avoid for each in view.queued if each.task_class.id == task_class.id), frozenset())
 
 
 def _gang(task_class: TaskClass, view: ClusterView) -> dict[TaskClass, int]:

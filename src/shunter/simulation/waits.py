@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shunter.engine import changes as c
-from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter
+from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter, GroupSpec
 from shunter.model.lifecycles import JOB, JobEvent, NodeState, TaskState
 from shunter.simulation.ledger_records import LedgerGroup, LedgerJob, require
 from shunter.testbeds.application_parts import DRIVER
@@ -94,8 +94,11 @@ def _runs_before(ledger: Ledger, job: LedgerJob) -> list[LedgerJob]:
 
 
 def has_another_node(ledger: Ledger, group: LedgerGroup, node: int) -> bool:
-    """Whether another node would do. Where constraints decide about that, no claim is made."""
-    if group.spec.constraints or group.spec.datacenters:
+    """Whether another node would do. Where constraints decide about that, or who is where, no claim is made."""
+    spec = group.spec
+    if spec.constraints or spec.datacenters or spec.distinct or spec.exclusive or spec.affinity:
+        return False
+    if any(_shuts_out(other.spec) for job in ledger.unfinished.values() for other in job.groups.values()):
         return False
     needs = {
         name: need for name, need in group.spec.needs.items() if not name.startswith((LICENCE_PREFIX, PORT_PREFIX))
@@ -107,6 +110,11 @@ def has_another_node(ledger: Ledger, group: LedgerGroup, node: int) -> bool:
         and all(other.capacity.get(name, 0) >= need for name, need in needs.items())
         for number, other in ledger.nodes.items()
     )
+
+
+def _shuts_out(spec: GroupSpec) -> bool:
+    """Whether its tasks may keep others away from their nodes."""
+    return spec.exclusive or any(rule.to == "job" and rule.anti and rule.require for rule in spec.affinity)
 
 
 def stop_cause(ledger: Ledger, job: LedgerJob) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import pytest
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
@@ -298,6 +300,61 @@ def test_a_retry_elsewhere_goes_back_when_the_other_node_leaves() -> None:
         await stage.engine.node_event(other, NodeEvent.LEFT, "left")
         await stage.settle(1.0)
         assert {node for node, _ in stage.orders()} == {first}
+
+    play(scene)
+
+
+AWAY_FROM_PICKY = Affinity("job", "job.name == 'picky'", require=True, anti=True)
+BESIDE_DB = Affinity("job", "job.name == 'db'", require=True)
+
+
+@pytest.mark.parametrize(
+    ("rules", "neighbour"),
+    [
+        ({"distinct": "host"}, {}),  # the other one is on the other node
+        ({"distinct": "rack"}, {}),
+        ({}, {"exclusive": True}),
+        ({"exclusive": True}, {}),
+        ({}, {"affinity": (AWAY_FROM_PICKY,)}),
+        ({"affinity": (replace(BESIDE_DB, match="job.name == 'neighbour'", anti=True),)}, {}),
+    ],
+)
+def test_a_retry_elsewhere_takes_the_same_node_where_others_keep_it_from_the_rest(
+    rules: dict[str, Any], neighbour: dict[str, Any]
+) -> None:
+    """They may be services, which never leave."""
+
+    async def scene(stage: Stage) -> None:
+        for name in ("n1", "n2"):
+            await stage.join(name, cpu=4)
+            await stage.engine.label_node(name, {"rack": name})
+        restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
+        await stage.submit(spec("neighbour", constraints=("node.labels.rack == 'n2'",), **neighbour))
+        stage.orders()
+        await stage.submit(spec("picky", 2 if "distinct" in rules else 1, restart=restart, **rules))
+        orders = stage.orders()
+        for node, order in orders:
+            await stage.started(node, order)
+        first, order = next((node, order) for node, order in orders if node == 1)
+        await stage.end(first, order, exit_code=1)
+        await stage.settle(1.0)
+        assert [(node, each.attempt) for node, each in stage.orders()] == [(first, 2)]
+
+    play(scene)
+
+
+def test_a_retry_elsewhere_takes_the_same_node_where_only_there_it_has_company() -> None:
+    async def scene(stage: Stage) -> None:
+        for name in ("n1", "n2"):
+            await stage.join(name, cpu=4)
+        await stage.submit(spec("db"))
+        [(node, _)] = stage.orders()
+        restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
+        await stage.submit(spec("picky", restart=restart, affinity=(BESIDE_DB,)))
+        [(beside, order)] = stage.orders()
+        await stage.end(beside, order, exit_code=1)
+        await stage.settle(1.0)
+        assert [(each, order.attempt) for each, order in stage.orders()] == [(node, 2)]
 
     play(scene)
 

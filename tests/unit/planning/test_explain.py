@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shunter.planning.explain import EXAMPLES_MAX, REASONS_MAX, Reason, explain
-from shunter.planning.view import Rules
+from shunter.planning.view import Queued, Rules
 from tests.unit.planning.clusters import GI, Cluster, admits, task_class
 from tests.unit.planning.test_exact_greedy import disturb, random_classes, random_cluster
+from tests.unit.planning.yards import Yard
 
 
 def test_each_node_counts_once_under_its_first_reason() -> None:
@@ -76,6 +77,18 @@ def test_a_node_with_room_for_some_of_a_gang_says_that_it_starts_together() -> N
     member = replace(task_class(cpu=1), rules=Rules(job=1, gang=1))
     [reason] = explain(member, cluster.nodes)
     assert reason.text == "has room for some of the gang, which starts together"
+
+
+def test_a_node_with_room_on_which_the_tasks_have_failed_says_so() -> None:
+    yard = Yard()
+    yard.add(4)
+    yard.add(4)
+    picky = yard.make_class("picky", cpu=1)
+    yard.run(yard.make_class("other", cpu=4), 2)
+    view = yard.view([Queued(picky, 1, 0, avoid=frozenset({1}))])
+    texts = {reason.text: reason.examples for reason in explain(picky, view.nodes, view=view)}
+    assert texts["its tasks failed there before, and are to run elsewhere"] == ("n1",)
+    assert len(texts) == 2 and "has room: waits for its turn" not in texts
 
 
 @pytest.mark.parametrize(
