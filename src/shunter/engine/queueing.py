@@ -91,6 +91,9 @@ def refuse_full_queues(round: Round, specs: Sequence[JobSpec]) -> None:
             added[spec.options.queue if spec.options is not PLAIN else QUEUE_DEFAULT] += spec.count
     for name, count in added.items():
         most = round.state.queues.get(name).queued_max
+        if most and count > most:
+            fix = f"submit fewer, or `shunter queue set {name} --queued-max {count}`"
+            raise Conflict(f"queue {name} has a queued_max of {most}, and these are {count} tasks; {fix}")
         if most and (queued := queue_load(round.state, name).queued) + count > most:
             detail = f"queue {name} has {queued} tasks queued, and {count} more would pass its queued_max of {most}"
             raise Busy(f"{detail}; nothing was taken, try again later", 5.0)

@@ -85,6 +85,8 @@ def test_a_submit_past_a_queues_limit_is_refused_whole() -> None:
         await stage.submit(film("a", 3))
         with pytest.raises(Busy, match="queue film has 3 tasks queued, and 3 more would pass its queued_max of 5"):
             await stage.submit(spec("elsewhere"), film("b", 2), film("c", 1))
+        with pytest.raises(Conflict, match="queue film has a queued_max of 5, and these are 6 tasks; submit fewer, or"):
+            await stage.submit(film("b", 6))
         await stage.submit(film("b", 2), spec("elsewhere", 100))
         assert len(stage.engine.state.jobs) == 3
 
