@@ -9,12 +9,7 @@ from typing import Any
 import pytest
 
 from shunter.adapters.memory.store import MemoryStore
-from shunter.engine import engine as engine_module
-from shunter.engine import (
-    nodes,
-    reports,
-    submits,
-)
+from shunter.engine import nodes, reports, requests, submits
 from shunter.engine.changes import Change, TaskEnded, TasksLost
 from shunter.engine.engine import Engine
 from shunter.engine.records import Group
@@ -65,7 +60,7 @@ def answer_users_before_the_commit(patch: Patch) -> None:
 def ignore_client_keys(patch: Patch) -> None:
     decide = submits.on_submit
     patch.setattr(
-        engine_module,
+        requests,
         "on_submit",
         lambda round, specs, user, key, past: decide(round, specs, user, key and f"{key}{id(round)}", past),
     )
@@ -91,7 +86,7 @@ def write_off_silent_nodes(patch: Patch) -> None:
         if event is NodeEvent.SILENT:
             reports.lose_node(round, node, reason)
 
-    patch.setattr(engine_module, "on_node_event", rash)
+    patch.setattr(requests, "on_node_event", rash)
 
 
 def change_state_behind_the_changes(patch: Patch) -> None:
@@ -119,7 +114,7 @@ def drop_every_tenth_report(patch: Patch) -> None:
         else:
             round.acks[node] = report.seq
 
-    patch.setattr(engine_module, "on_report", careless)
+    patch.setattr(requests, "on_report", careless)
 
 
 def call_a_lost_attempt_failed(patch: Patch) -> None:
