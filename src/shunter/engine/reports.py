@@ -53,6 +53,7 @@ def on_ended(round: Round, node: int, ended: Ended) -> None:
     if group is None:
         return
     last = ended.first + len(ended.ended_ms) - 1
+    round.withdraw(group, ended.first, last, ended.attempt, node)
     restart = group.spec.restart
     is_plain = not ended.exits and not ended.how and restart.policy in ("never", "on-failure") and not restart.on_exit
     is_plain = is_plain and not group.job.is_lasting
@@ -69,6 +70,7 @@ def on_returned(round: Round, node: int, returned: Returned) -> None:
     group = round.state.group(returned.job, returned.group)
     if group is None:
         return
+    round.withdraw(group, returned.first, returned.last, returned.attempt, node)
     if _believed(round, group, node, returned.first, returned.last, returned.attempt, _ASSIGNED):
         _move(round, group, node, returned.first, returned.last, TaskEvent.RETURNED)
     else:
@@ -86,6 +88,7 @@ def on_lost(round: Round, node: int, lost: Lost) -> None:
     group = round.state.group(lost.job, lost.group)
     if group is None:
         return
+    round.withdraw(group, lost.first, lost.last, lost.attempt, node)
     if _believed(round, group, node, lost.first, lost.last, lost.attempt):
         lose(round, group, lost.first, lost.last, lost.reason)
         return

@@ -158,6 +158,21 @@ class Round:
             order.shown, order.entries = _differences(group, first, last)
         self.orders.setdefault(node, []).append(order)
 
+    def withdraw(self, group: Group, first: int, last: int, attempt: int, node: int) -> None:
+        """Do not send again what the worker has had after all, as it says behind an inventory that lacks it."""
+        name, orders = (group.job.id, group.number, attempt), self.orders.get(node, [])
+        meant = [
+            order
+            for order in orders
+            if (order.job, order.group, order.attempt) == name and order.first <= last and first <= order.last
+        ]
+        for order in meant:
+            orders.remove(order)
+            if order.first < first:
+                self.order(group, order.first, first - 1, attempt, node)
+            if order.last > last:
+                self.order(group, last + 1, order.last, attempt, node)
+
     def stop(self, group: Group, first: int, last: int, node: int, grace_s: float, signal: int = 0) -> None:
         """End these attempts, which all run on the node; a later attempt is not meant."""
         newest = int(self.state.table.attempt[group.base + first : group.base + last + 1].max())
@@ -174,6 +189,8 @@ class Round:
         for node, ranges in self.stops.items():
             yield node, Stop(self.epoch, ranges)
         for node, orders in self.orders.items():
+            if not orders:
+                continue
             specs = self.specs[node]
             if not self.has_payloads:
                 yield node, Orders(self.epoch, orders, specs)

@@ -10,7 +10,7 @@ from shunter.engine.table import unpack_columns
 from shunter.model.errors import Unavailable
 from shunter.model.jobs import Restart
 from shunter.model.lifecycles import NodeEvent, TaskState
-from shunter.model.messages import Ended, Held, Inventory, Returned, Started
+from shunter.model.messages import Ended, Held, Inventory, Lost, Report, Returned, Started
 from shunter.simulation.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 
@@ -226,6 +226,26 @@ def test_an_inventory_makes_the_engine_send_again_what_the_worker_lacks() -> Non
         [(_, again)] = stage.orders()
         assert (again.first, again.last, again.attempt) == (0, 0, 1)
         assert stage.counts(job.job_id) == {"assigned": 1, "running": 1, "succeeded": 1}
+
+    play(scene)
+
+
+def test_what_ends_behind_an_inventory_that_lacks_it_is_not_sent_again() -> None:
+    """The order was on its way when the worker wrote the inventory; one round hears of both."""
+
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=4)
+        [job] = await stage.submit(spec(count=4))
+        [(_, order)] = stage.orders()
+        now_ms = 1_700_000_000_000
+        ended = Ended(order.job, 0, 1, 1, [], [now_ms], [now_ms], 1, 8)
+        lost = Lost(order.job, 0, 1, 3, 3, "the keeper died")
+        await stage.engine.inventory(node, Inventory(1, [], []))
+        await stage.engine.report(node, Report(2, ended=[ended], lost=[lost]))
+        await stage.settle()
+        again = {(index, each.attempt) for _, each in stage.orders() for index in range(each.first, each.last + 1)}
+        assert again == {(0, 1), (2, 1), (3, 2)}
+        assert stage.counts(job.job_id) == {"assigned": 3, "succeeded": 1}
 
     play(scene)
 
