@@ -18,17 +18,21 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 GATED = """
 import pathlib, runpy, time
+def wait_for(gate):
+    while not pathlib.Path(gate).exists():
+        time.sleep(0.1)
+wait_for({way_in!r})
 runpy.run_path({program!r}, run_name="__main__")
-while not pathlib.Path({gate!r}).exists():
-    time.sleep(0.1)
+wait_for({way_out!r})
 """
 
 
 def test_a_word_count_runs_with_each_task_manager_in_its_slot(yard: Yard, tmp_path: Path) -> None:
     """S1-02, S1-15, S1-16, S1-30: Flink's own REST names the slots; the count is that of a serial run."""
-    gate, program = tmp_path / "gate", tmp_path / "gated.py"
-    program.write_text(GATED.format(gate=str(gate), program=str(EXAMPLES / "flink_words.py")))
-    manifest = yard.manifest("flink-words-python").replace(str(EXAMPLES / "flink_words.py"), str(program))
+    way_in, way_out, program = tmp_path / "in", tmp_path / "out", tmp_path / "gated.py"
+    words = str(EXAMPLES / "flink_words.py")
+    program.write_text(GATED.format(way_in=str(way_in), program=words, way_out=str(way_out)))
+    manifest = yard.manifest("flink-words-python").replace(words, str(program))
     entry = "    - {name: flink-words-python}\n"
     yard.apply(manifest.replace(entry, entry * 2))
     rest = yard.ports("flink-words-python")["rest"]
@@ -48,6 +52,8 @@ def test_a_word_count_runs_with_each_task_manager_in_its_slot(yard: Yard, tmp_pa
             urlopen(Request(f"http://127.0.0.1:{rest}{path}", b"{}", method="POST"), timeout=30)
         assert refused.value.code in (404, 405), path
 
+    way_in.touch()  # batch mode does not wait for a TaskManager that comes late
+
     def finished() -> str | None:
         jobs = (ask(rest, "/jobs") or {}).get("jobs", [])
         return next((str(job["id"]) for job in jobs if job["status"] == "FINISHED"), None)
@@ -59,7 +65,7 @@ def test_a_word_count_runs_with_each_task_manager_in_its_slot(yard: Yard, tmp_pa
         used |= {subtask["taskmanager-id"] for subtask in subtasks}
     assert used == {"slot-0", "slot-1"}
 
-    gate.touch()
+    way_out.touch()
     ended = yard.until_ended("flink-words-python")
     assert ended["status"]["state"] == "CompletedState", yard.complaints("flink-words-python")
     assert json.loads(yard.output("flink-words-python")) == word_counts()

@@ -12,15 +12,15 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.apache.flink.api.common.RuntimeExecutionMode;
 import org.apache.flink.api.common.functions.MapFunction;
 import org.apache.flink.api.java.tuple.Tuple4;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.util.CloseableIterator;
 
 /**
- * Crawls a web site with Flink: the pages of one distance from the start are fetched by all TaskManagers at once. The
- * JobManager prints how many words each page has (-1: there is no such page), and how many each slot fetched.
+ * Crawls a web site with Flink: the pages of one distance from the start are fetched by all TaskManagers at once, as a
+ * stream: batch mode would go on without a TaskManager that comes late. The JobManager prints how many words each page
+ * has (-1: there is no such page), and how many each slot fetched.
  */
 public class FlinkCrawler {
     private static final Pattern LINK = Pattern.compile("href=\"([^\"]+)\"");
@@ -52,7 +52,6 @@ public class FlinkCrawler {
 
     public static void main(String[] arguments) throws Exception {
         StreamExecutionEnvironment environment = StreamExecutionEnvironment.getExecutionEnvironment();
-        environment.setRuntimeMode(RuntimeExecutionMode.BATCH);
         Map<String, Integer> pages = new TreeMap<>();
         Map<String, Integer> slots = new TreeMap<>();
         List<String> frontier = List.of(arguments[0]);
