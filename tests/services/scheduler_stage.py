@@ -33,7 +33,7 @@ class SchedulerStage:
     def __init__(self, engine: Engine, address: str) -> None:
         self.engine, self.address = engine, address
 
-    def lead_from_outside(self, name: str, lease_s: float = 5.0) -> None:
+    def lead_from_outside(self, name: str, lease_s: float = PATIENCE_S) -> None:
         self.engine.schedulers.set_lease(lease_s)
         self.engine.use_policy(Catalogue().build(f"remote:{name}"))
 

@@ -10,7 +10,7 @@ import grpc.aio
 import pytest
 
 from shunter.proto.v1 import external_scheduler_pb2 as pb
-from tests.services.scheduler_stage import NODES, scheduler_stage
+from tests.services.scheduler_stage import NODES, PATIENCE_S, scheduler_stage
 
 
 async def first(stream: grpc.aio.UnaryStreamCall[pb.WatchRequest, pb.Situation]) -> pb.Situation:
@@ -35,7 +35,7 @@ async def test_a_scheduler_in_any_language_places_tasks() -> None:
             stage.engine.state.nodes.view.names[row] for row in range(1, NODES + 1)
         ]
         assert whole.nodes[-1].capacity["cpu"] > 0
-        assert whole.lease.lease_s == 5.0
+        assert whole.lease.lease_s == PATIENCE_S
         job = await stage.submit("job", 2)
         situation = await next_with_work(stream)
         assert not situation.whole
@@ -49,7 +49,7 @@ async def test_a_scheduler_in_any_language_places_tasks() -> None:
         refused = await stub.decide(token=whole.lease.token, placements=[placement])
         assert refused.refusals[0].reason.startswith("no tasks of class")
         lease = await stub.renew(whole.lease.token)
-        assert lease.lease_s == 5.0
+        assert lease.lease_s == PATIENCE_S
 
 
 async def code_of(call: object) -> tuple[grpc.StatusCode, str]:
@@ -122,6 +122,7 @@ async def test_a_silent_scheduler_is_replaced_and_leads_again_when_it_is_back() 
         stream = stub.watch()
         await first(stream)
         await stage.ended(await stage.submit("job"))
+        stage.engine.schedulers.set_lease(PATIENCE_S)
         again = stub.watch()
         token = (await first(again)).lease.token
         job = await stage.submit("late")
