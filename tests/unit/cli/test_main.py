@@ -202,7 +202,7 @@ def test_an_interrupt_is_heard_while_the_main_thread_waits_and_does_not_notice(c
     def interrupt() -> None:
         time.sleep(0.2)  # the main thread tells nobody that it waits
         signal.pthread_kill(threading.get_ident(), signal.SIGINT)
-        os.write(writing, b"y" if stopped.wait(5) else b"n")
+        os.write(writing, b"y" if stopped.wait(60) else b"n")
 
     with connect() as client, StopOnInterrupt() as interrupts:
         interrupts.watch(Job(client, msgspec.convert(job_document("echo-1"), JobView)))
