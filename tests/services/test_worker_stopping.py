@@ -111,8 +111,8 @@ async def test_a_recall_returns_all_that_has_not_started_from_the_worker_and_fro
     async with staged(tmp_path) as stage:
         # Short tasks first, so that the keeper's window is wide when the long one comes.
         stage.order("/bin/sh", "-c", "[ $SHUNTER_TASK_INDEX -lt 200 ] || exec sleep 60", last=999, reservation=4)
-        await stage.until(lambda: stage.started)
-        running = stage.started[0].index
+        await stage.until(lambda: stage.started and stage.started[-1].index >= 200)
+        running = stage.started[-1].index
         stage.worker.received(Recall(stage.epoch, [4]))
         await stage.until(lambda: len(indexes(stage.returned)) == 999 - running)
         assert sorted(indexes(stage.returned)) == list(range(running + 1, 1000))
