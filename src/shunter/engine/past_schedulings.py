@@ -16,12 +16,11 @@ CUT_OFF = "the scheduling was deleted before it had ended"
 
 def past_scheduling(round: Round, scheduling: Scheduling) -> PastRecord:
     meta, spec = scheduling.meta, scheduling.spec
-    applications = {record.application for record in scheduling.status.jobs if record.application}
-    runs = [
+    runs = [  # also those of jobs that its spec no longer names; but none of an earlier one of its name
         _run(round, job, event)
         for job in round.state.objects.batch_jobs.values()
         for event in job.status.events
-        if event.job in applications
+        if event.scheduling == meta.object_name and event.start_ms >= meta.created_ms
     ]
     past = PastScheduling(
         meta.uid, meta.namespace, meta.name, spec.testbed, spec.mode or "queue", meta.user,
@@ -33,9 +32,9 @@ def past_scheduling(round: Round, scheduling: Scheduling) -> PastRecord:
 
 
 def _run(round: Round, job: BatchJob, event: ScheduledEvent) -> PastRun:
-    is_cut_off = not event.stop_ms
-    reason = CUT_OFF if is_cut_off else "" if event.successful else "; ".join(job.status.problems)
-    nodes = tuple(place.node for place in job.status.places) if event.job == job.status.application else ()
+    is_cut_off, is_last = not event.stop_ms, event.job == job.status.application
+    reason = CUT_OFF if is_cut_off else "; ".join(job.status.problems) if is_last and not event.successful else ""
+    nodes = tuple(place.node for place in job.status.places) if is_last else ()
     return PastRun(
         job.meta.object_name, event.slot_ids, nodes, event.start_ms, event.stop_ms or round.now_ms,
         False if is_cut_off else event.successful, reason,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from random import Random
 
+import msgspec
 import pytest
 
 from shunter.model.batch_jobs import BatchJob, ScheduledEvent
 from shunter.model.messages import Ended, Lost, MachineStats, Order, Started
 from shunter.model.object_meta import ObjectName
 from shunter.model.objects import SCHEDULING
+from shunter.model.past_schedulings import PastScheduling
+from shunter.ports.store import PastQuery
 from shunter.simulation.loop import VirtualClock
 
 from .stage import Stage, play
@@ -142,5 +145,28 @@ def test_a_run_of_which_nothing_ever_started_has_an_entry_too() -> None:
         await stage.report(1, lost=[Lost(order.job, order.group, order.attempt, 0, 0, "never started")])
         [event] = job(stage).status.events
         assert (event.start_ms, event.stop_ms, event.successful) == (now_ms(), now_ms(), False)
+
+    play(scene)
+
+
+def test_history_has_all_runs_of_a_deleted_scheduling_also_of_jobs_that_were_taken_out_of_it() -> None:
+    """S0-25: and none of an earlier Scheduling that had its name."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=2)
+        await make(stage, command("a"), command("b"), command("c"))
+        for jobs in (("c", "b"), ("a", "b")):
+            await make(stage, queue("q", *jobs))
+            orders = stage.orders()
+            await stage.settle(5)
+            await make(stage, queue("q", "b"))
+            for node, order in orders:
+                await stage.end(node, order)
+            await stage.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+            await stage.settle(5)
+        records = await stage.store.past_schedulings(PastQuery())
+        past = [msgspec.msgpack.decode(record.body, type=PastScheduling) for record in records]
+        ran = [[(run.job.name, run.slot_ids, run.successful) for run in each.runs] for each in past]
+        assert ran == [[("a", (0,), True), ("b", (1,), True)], [("c", (0,), True), ("b", (1,), True)]]
 
     play(scene)
