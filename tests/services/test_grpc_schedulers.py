@@ -88,7 +88,7 @@ async def test_a_void_token_is_refused_and_the_older_stream_ends() -> None:
         code, details = await code_of(stub.decide(token=token))
         assert (code, "this token is void" in details) == (grpc.StatusCode.FAILED_PRECONDITION, True)
         code, details = await code_of(first(older))
-        assert (code, details) == (grpc.StatusCode.ABORTED, "another session of the same name took over")
+        assert (code, "another session of the same name took over" in details) == (grpc.StatusCode.ABORTED, True)
 
 
 async def test_beyond_the_budget_the_caller_is_asked_for_patience() -> None:

@@ -86,7 +86,7 @@ class Schedulers:
             raise Unavailable("the manager is stopping; try again")
         before = self._sessions.get(name)
         if before is not None:
-            before.end("another session of the same name took over")
+            before.end("another session of the same name took over; give each scheduler a name of its own")
         lease_ms = int(self.lease_s * 1000)
         session = Session(
             name, self._make_token(), mode, ViewWriter(wants), lease_ms, now_ms + lease_ms, is_local, credit_ms=now_ms

@@ -86,15 +86,17 @@ class ExternalScheduler:
         token, a name that is none, an error of the policy."""
         delay_s = RETRY_MIN_S
         while not self._is_stopping.is_set():
+            began_s = time.monotonic()
             try:
                 self._link = self._connect()
                 self._serve(self._link)
-                delay_s = RETRY_MIN_S
             except (NotReachable, Conflict, Busy) as error:
+                if time.monotonic() - began_s > RETRY_MAX_S:
+                    delay_s = RETRY_MIN_S
                 if not self._is_stopping.is_set():
                     log.warning("scheduler.waits", scheduler=self.name, reason=error.detail, retry_s=delay_s)
                 self._is_stopping.wait(delay_s)
-                delay_s = min(delay_s * 2, RETRY_MAX_S) if isinstance(error, NotReachable) else RETRY_MIN_S
+                delay_s = min(delay_s * 2, RETRY_MAX_S)
             finally:
                 if self._link is not None:
                     self._link.close()

@@ -1,0 +1,79 @@
+"""How often `ExternalScheduler` comes back: sooner after a session that lasted than after one that did not."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import pytest
+
+from shunter.model.errors import Conflict, ShunterError
+from shunter.scheduler import ClusterView, Decision, ExternalScheduler
+from shunter.sdk.errors import NotReachable
+from shunter.sdk.schedulers.links import Link
+
+TOOK_OVER = Conflict("another session of the same name took over")
+
+
+class Nothing:
+    name = "nothing"
+
+    def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
+        return Decision(view.version)
+
+
+class EndedLink:
+    """A connection whose session has ended by `error`."""
+
+    def __init__(self, error: ShunterError) -> None:
+        self.error = error
+
+    def watch(self, *_: object) -> Iterator[object]:
+        raise self.error
+        yield
+
+    def stop_watching(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Pauses(threading.Event):
+    """Takes no time, and ends it all after `most`."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most, self.seen = most, list[float]()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.seen.append(timeout or 0.0)
+        if len(self.seen) == self.most:
+            self.set()
+        return self.is_set()
+
+
+def pauses(connect: Callable[[], EndedLink], most: int) -> list[float]:
+    scheduler = ExternalScheduler(Nothing(), connect=cast("Callable[[], Link]", connect))
+    scheduler._is_stopping = found = Pauses(most)
+    scheduler.run()
+    return found.seen
+
+
+@pytest.mark.parametrize("error", [TOOK_OVER, NotReachable("nobody answers")])
+def test_who_is_sent_away_again_and_again_comes_back_less_often(error: ShunterError) -> None:
+    """Two of one name take turns, and do not spend their time on it."""
+    assert pauses(lambda: EndedLink(error), 8) == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]
+
+
+def test_who_had_a_session_for_a_while_is_back_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("shunter.sdk.schedulers.driver.time.monotonic", lambda: now)
+    ends = iter([0.0, 0.0, 60.0, 0.0])
+
+    class Lasting(EndedLink):
+        def watch(self, *_: object) -> Iterator[object]:
+            nonlocal now
+            now += next(ends)
+            return super().watch()
+
+    assert pauses(lambda: Lasting(TOOK_OVER), 4) == [0.1, 0.2, 0.1, 0.2]
