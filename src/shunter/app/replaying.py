@@ -14,12 +14,14 @@ from shunter.model.errors import Invalid, Problem
 from shunter.model.flights import FlightRecord, Replayed, decode_record
 
 
-def replay_file(path: Path, policy: str | None) -> Iterator[Replayed]:
-    """Raises Invalid for what is no recording, and for a policy that is not known here."""
+def replay_file(path: Path, policy: str | None) -> tuple[list[Replayed], dict[str, int]]:
+    """What was decided again; and without `policy`, how many decisions were left out of whom, not known here. Raises
+    Invalid for what is no recording, and for a `policy` that is not known."""
     catalogue = find_policies(policy)
     if policy is not None:
         catalogue.build(policy)
-    yield from Replay(catalogue.build, policy, catalogue.filters).run(_records(path))
+    replay = Replay(catalogue.build, policy, catalogue.filters)
+    return list(replay.run(_records(path))), dict(replay.left_out)
 
 
 def damage_of(path: Path) -> str:

@@ -73,7 +73,8 @@ def replay(
 ) -> None:
     """Decide recorded decisions again, each on just what it was made on, and show the differences. Needs no cluster.
 
-    The same policy must give the same decisions. Ends with code 0 if all are equal, 1 if some differ.
+    The same policy must give the same decisions. Ends with code 0 if all are equal, 1 if some differ
+    or were made by a scheduler that is not known here.
 
     \b
     shunter replay day.flight
@@ -82,16 +83,19 @@ def replay(
     """
     from shunter.app.replaying import damage_of, replay_file
 
-    compared = list(replay_file(Path(file), policy))
+    compared, left_out = replay_file(Path(file), policy)
     if damage := damage_of(Path(file)):
         tell(damage)
+    for name, count in left_out.items():
+        of = f"{count:,} decision{'s' if count > 1 else ''} of {name}"
+        tell(f"{of} left out: no policy of that name is here; say who decides instead: --policy NAME")
     different = [each for each in compared if not each.is_same]
     shown = compared if show_all else different
     if output is not Format.TABLE:
         print_document(_document(compared, different, shown), output)
     else:
         _print_compared(compared, different, shown)
-    if different:
+    if different or left_out:
         raise typer.Exit(JOB_FAILED)
 
 

@@ -7,10 +7,12 @@ the bare policy, as it was there.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from shunter.engine.brain import Brain
+from shunter.model.errors import Invalid
 from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
 from shunter.model.situations import DecisionRow, Situation
 from shunter.planning.candidates import FILTERS, Filter
@@ -23,17 +25,22 @@ Build = Callable[[str], Policy]  # a fresh policy by its name
 
 
 class Replay:
-    """`policy` decides in place of those that were recorded; None: each decides again for itself."""
+    """`policy` decides in place of those that were recorded; None: each decides again for itself, and
+    what strangers decided is left out."""
 
     def __init__(self, build: Build, policy: str | None = None, filters: tuple[Filter, ...] = FILTERS) -> None:
         self._build, self._policy, self._filters = build, policy, filters
         self._minds: dict[str, _Mind] = {}
+        self._strangers: dict[str, str] = {}  # by source: who decides there, and is not known here
+        self.left_out: Counter[str] = Counter()  # decisions by strangers
         self.skipped = 0  # records that make no sense without what came before the recording
 
     def run(self, records: Iterable[FlightRecord]) -> Iterator[Replayed]:
         for record in records:
             if isinstance(record, Began):
-                self._minds[record.source] = self._begin(record)
+                self._begin(record)
+            elif isinstance(record, Step | Decided) and (stranger := self._strangers.get(_source_of(record))):
+                self.left_out[stranger] += 1
             elif isinstance(record, Step):
                 mind = self._minds.get(ROUNDS)
                 if mind is not None:
@@ -54,12 +61,20 @@ class Replay:
     def _mind_of(self, record: Shown) -> _Mind | None:
         return self._minds.get(record.source)
 
-    def _begin(self, began: Began) -> _Mind:
-        policy = self._build(self._policy or _bare(began.policy))
+    def _begin(self, began: Began) -> None:
+        self._minds.pop(began.source, None)
+        self._strangers.pop(began.source, None)
+        try:
+            policy = self._build(self._policy or _bare(began.policy))
+        except Invalid:
+            if self._policy is not None:
+                raise
+            self._strangers[began.source] = began.policy
+            return
         if began.memory and self._policy in (None, began.policy) and isinstance(policy, Renewing):
             policy.memory = began.memory
         brain = Brain(policy, filters=self._filters) if began.source == ROUNDS else None
-        return _Mind(began, policy, brain, ViewReader(began.wants))
+        self._minds[began.source] = _Mind(began, policy, brain, ViewReader(began.wants))
 
 
 @dataclass(slots=True)
@@ -111,6 +126,10 @@ class _Mind:
             is_fresh=self.began.is_fresh,
             names=self.view.nodes.names,
         )
+
+
+def _source_of(record: Step | Decided) -> str:
+    return record.source if isinstance(record, Decided) else ROUNDS
 
 
 def _bare(policy: str) -> str:
