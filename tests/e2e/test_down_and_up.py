@@ -36,6 +36,18 @@ def test_up_twice_says_so(home: Cluster) -> None:
     assert home.down().out == "no cluster is running here\n"
 
 
+def test_up_says_who_decides_where_another_policy_was_chosen_than_it_names(home: Cluster) -> None:
+    """And where schedulers find it, since the port was chosen by the system."""
+    started = home.up("--policy", "spread", "--external-grpc", "127.0.0.1:0")
+    assert f"schedulers that speak gRPC find it at {home.description['schedulers']}\n" in started.out
+    home.shunter("policies", "use", "bin-pack")
+    home.down()
+    told = "bin-pack decides: it was chosen while the cluster ran. Change it: shunter policies use spread"
+    assert told in home.up("--policy", "spread").err
+    home.down()
+    assert home.up("--policy", "bin-pack").err == ""
+
+
 def test_down_means_the_cluster_of_this_home(make_home: Callable[[], Cluster]) -> None:
     """Whatever SHUNTER_URL and SHUNTER_TOKEN say: those are for looking at clusters elsewhere."""
     mine, other = make_home(), make_home()

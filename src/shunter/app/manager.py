@@ -53,7 +53,8 @@ class Manager:
         grpc = self._options.external_grpc
         self._grpc_address = _safe_address(grpc, "--external-grpc", self._options) if grpc is not None else None
         self._schedulers: SchedulerServer | None = None
-        self._schedulers_address = ""
+        self.schedulers_address = ""  # of the door over gRPC; empty if there is none
+        self.policy = ""  # who decided at the start
         self._server: HttpServer | None = None
         self._external: HttpServer | None = None
         self._flight = FlightFiles(home.flight) if self._options.store != "memory" else None
@@ -78,7 +79,8 @@ class Manager:
         )
         await self._engine.start()
         kept = self._engine.state.cluster
-        self._engine.policy = catalogue.build(choose_policy(catalogue, kept.get(POLICY_SETTING), options.policy))
+        self.policy = choose_policy(catalogue, kept.get(POLICY_SETTING), options.policy)
+        self._engine.policy = catalogue.build(self.policy)
         if self._flight is not None and kept.get(FLIGHT_SETTING) != OFF:
             self._engine.schedulers.record_to(self._flight)
         self._outside = OutsidePolicies(self._engine, self._clock)
@@ -119,7 +121,7 @@ class Manager:
                 "name": self.name,
                 "workers": self._place.address,
                 "external": self.external_url or None,
-                "schedulers": self._schedulers_address or None,
+                "schedulers": self.schedulers_address or None,
             }
         )
         log.info("manager.ready", url=self.url, version=__version__)
@@ -133,7 +135,7 @@ class Manager:
         host, port = self._grpc_address
         self._schedulers = SchedulerServer(gateway.schedulers, gateway.authenticate, host, port)
         port = await self._schedulers.start()
-        self._schedulers_address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self.schedulers_address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def _keep_heartbeat(self) -> None:
         """As it was set while the cluster ran the last time. Simulated nodes have their own."""

@@ -31,6 +31,8 @@ class Readiness(msgspec.Struct, omit_defaults=True):
     url: str = ""
     workers: str = ""
     external: str = ""
+    schedulers: str = ""  # the door over gRPC
+    policy: str = ""  # who decides
     error: str = ""
     is_rejected: bool = False
 
@@ -85,7 +87,8 @@ async def _serve(home: Home, options: UpOptions, config: Config, tell: Callable[
     except TimeoutError:
         raise Unavailable(f"nothing was ready within {START_MAX_S:.0f} s") from None
     collect_seldom()  # once more, because what is there now stays for good
-    tell(Readiness(url=manager.url, workers=manager.workers_address, external=manager.external_url))
+    doors = manager.url, manager.workers_address, manager.external_url, manager.schedulers_address
+    tell(Readiness(*doors, policy=manager.policy))
     leave_running = await manager.wait()
     await manager.stop(leave_running)
 

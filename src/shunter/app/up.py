@@ -22,6 +22,8 @@ class Started:
     error: str = ""
     is_rejected: bool = False
     external: str = ""
+    schedulers: str = ""
+    policy: str = ""
 
 
 def start_in_background(options_json: bytes) -> Started:
@@ -56,6 +58,8 @@ def start_in_background(options_json: bytes) -> Started:
         error=told.get("error", ""),
         is_rejected=told.get("is_rejected", False),
         external=told.get("external", ""),
+        schedulers=told.get("schedulers", ""),
+        policy=told.get("policy", ""),
     )
 
 
@@ -66,4 +70,5 @@ def running(home: Home) -> Started:
         description.get("workers") or "",
         was_running=True,
         external=description.get("external") or "",
+        schedulers=description.get("schedulers") or "",
     )

@@ -3,6 +3,7 @@ which is loaded here and nowhere else, and only as far as needed, because it bri
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -228,17 +229,17 @@ def _start(options: dict[str, Any], detach: bool) -> int:
     if detach:
         from shunter.app.up import start_in_background
 
-        return _told(start_in_background(_json(options)))
+        return _told(start_in_background(_json(options)), options["policy"])
     import logging
 
     from shunter.app.options import UpOptions
     from shunter.app.serve import run
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    return run(msgspec.json.decode(_json(options), type=UpOptions), _tell_ready)
+    return run(msgspec.json.decode(_json(options), type=UpOptions), partial(_tell_ready, options["policy"]))
 
 
-def _tell_ready(readiness: Readiness) -> None:
+def _tell_ready(policy: str | None, readiness: Readiness) -> None:
     from shunter.app.home import Home
     from shunter.app.serve import ALREADY_RUNNING
     from shunter.app.up import Started, running
@@ -246,19 +247,23 @@ def _tell_ready(readiness: Readiness) -> None:
     if readiness.error == ALREADY_RUNNING:
         _told(running(Home.find()))
     else:
-        _told(Started(readiness.url, readiness.workers, error=readiness.error, external=readiness.external))
+        _told(Started(**msgspec.structs.asdict(readiness)), policy)
 
 
-def _told(started: Started) -> int:
-    """Tell what came of a start; comes to the exit code."""
+def _told(started: Started, policy: str | None = None) -> int:
+    """Tell what came of a start for which `policy` was named; comes to the exit code."""
     if started.error:
         tell(f"error: {started.error}")
         return WRONG_USE if started.is_rejected else JOB_FAILED
     print(f"the cluster {'is running already' if started.was_running else 'is ready'} at {started.url}", flush=True)
     if started.external:
         print(f"external schedulers find it at {started.external}", flush=True)
+    if started.schedulers:
+        print(f"schedulers that speak gRPC find it at {started.schedulers}", flush=True)
     if started.workers:
         print(f"workers join at {started.workers}", flush=True)
+    if policy and started.policy not in ("", policy):
+        tell(f"{started.policy} decides: it was chosen while the cluster ran. Change it: shunter policies use {policy}")
     return DONE
 
 
