@@ -48,7 +48,15 @@ def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
     state, rules = round.state, record.key.rules
     is_served = state.nodes.view.eligible[lanes.node] and not state.queues.get(record.key.queue).is_paused
     is_bound = bool(record.key.node or (rules is not None and rules.gang))
-    return bool(lanes.may_refill and is_served and not is_bound)
+    return bool(lanes.may_refill and is_served and not is_bound and not _is_past_limits(state, record))
+
+
+def _is_past_limits(state: State, record: ClassRecord) -> bool:
+    """Whether its queue, or a licence, has more in use than it allows by now: lanes that end are given up then."""
+    running_max = state.queues.get(record.key.queue).running_max
+    if running_max and state.queue_widths[record.key.queue] > running_max:
+        return True
+    return any(state.licences_used[name] > state.cluster.licences().get(name, 0) for name, _ in record.licences)
 
 
 def _in_order(round: Round, hungry: dict[int, list[Lanes]]) -> list[ClassRecord]:

@@ -256,6 +256,19 @@ def test_licences_are_counted_over_the_whole_cluster() -> None:
     play(scene)
 
 
+def test_licences_that_were_taken_away_while_in_use_are_not_used_again() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=8)
+        await tell(stage, lambda round: round.record(c.ClusterSet("licence/tool", "3", round.now_ms)))
+        [job] = await stage.submit(spec("array", 6, needs={"cpu": 1000, "licence/tool": 1}))
+        [(_, order)] = stage.orders()
+        await tell(stage, lambda round: round.record(c.ClusterSet("licence/tool", "1", round.now_ms)))
+        await stage.end(node, order)
+        assert stage.counts(job.job_id) == {"assigned": 1, "queued": 2, "succeeded": 3}
+
+    play(scene)
+
+
 def test_a_retry_elsewhere_does_not_go_to_the_same_node() -> None:
     async def scene(stage: Stage) -> None:
         first = await stage.join("n1", cpu=8)

@@ -47,6 +47,19 @@ def test_a_queue_runs_no_more_at_once_than_its_rules_allow() -> None:
     play(scene)
 
 
+def test_a_limit_that_was_lowered_holds_for_what_lanes_run_next() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=8)
+        [job] = await stage.submit(film("a", 20))
+        [(_, order)] = stage.orders()
+        await stage.engine.patch_queue("film", QueuePatch(running_max=2))
+        await stage.end(node, order)
+        assert sum(order.last - order.first + 1 for _, order in stage.orders()) == 2
+        assert stage.counts(job.job_id) == {"assigned": 2, "queued": 10, "succeeded": 8}
+
+    play(scene)
+
+
 def test_a_gang_of_alike_groups_starts_whole_in_a_strict_queue() -> None:
     async def scene(stage: Stage) -> None:
         await stage.join(cpu=5)
