@@ -125,9 +125,9 @@ async def test_a_file_that_cannot_be_opened_ends_the_task_with_its_name(tmp_path
 
 
 async def test_a_payload_arrives_byte_for_byte(tmp_path: Path) -> None:
-    payload = bytes(range(256)) * 1000 + b"\0\n"
+    full = bytes(range(256)) * 1000 + b"\0\n"
     async with staged(tmp_path) as stage:
-        for job, place in ((1, {}), (2, {"dir": str(tmp_path)})):
+        for job, payload, place in ((1, full, {}), (2, full, {"dir": str(tmp_path)}), (5, b"", {})):
             script = f"cat $SHUNTER_PAYLOAD > {tmp_path}/copy; echo spoilt >> $SHUNTER_PAYLOAD; echo $SHUNTER_PAYLOAD"
             ended = await stage.run("/bin/sh", "-c", script, job=job, payload=payload, **place)
             assert ended.how == ""

@@ -27,7 +27,7 @@ def run_spec(template: JobSpec, given: Mapping[str, str], payload: Payload) -> J
         raise Invalid(problems)
     env = {variable_of(name): value for name, value in {**wanted.optional, **given}.items()}
     groups = tuple(
-        replace(group, task=replace(group.task, env={**group.task.env, **env}, payload=payload or b""))
+        replace(group, task=replace(group.task, env={**group.task.env, **env}, payload=payload))
         for group in template.groups
     )
     options = replace(template.options, schedule=None, parameters=None)

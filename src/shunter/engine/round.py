@@ -207,14 +207,14 @@ class Round:
 
 def _cut(orders: list[Order], specs: dict[int, TaskSpec]) -> Iterator[list[Order]]:
     """Orders in messages of a size that a connection carries: runs of a template may each have a payload."""
-    if sum(len(spec.payload) for spec in specs.values()) <= PAYLOADS_BYTES_MAX:
+    if sum(len(spec.payload or b"") for spec in specs.values()) <= PAYLOADS_BYTES_MAX:
         yield orders
         return
     part: list[Order] = []
     left_bytes = PAYLOADS_BYTES_MAX
     known: set[int] = set()
     for order in orders:
-        size_bytes = len(specs[order.spec].payload)
+        size_bytes = len(specs[order.spec].payload or b"")
         if part and order.spec not in known and size_bytes > left_bytes:
             yield part
             part, left_bytes, known = [], PAYLOADS_BYTES_MAX, set()

@@ -326,7 +326,7 @@ class State:
 
 
 def _payload_bytes(blueprint: Blueprint) -> int:
-    return sum(len(group.task.payload) for group in blueprint.groups)
+    return sum(len(group.task.payload or b"") for group in blueprint.groups)
 
 
 def _options_of(body: msgspec.Raw) -> JobOptions:

@@ -86,7 +86,7 @@ class TaskSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     devices: dict[
         str, int
     ] = {}  # custom resources by name: where the node has them as devices, their ids are handed out
-    payload: bytes = b""  # arrives as a file, named by SHUNTER_PAYLOAD
+    payload: bytes | None = None  # arrives as a file, named by SHUNTER_PAYLOAD; it may be empty
 
 
 # ---- where and when the tasks of a group may run ----

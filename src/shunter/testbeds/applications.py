@@ -104,5 +104,5 @@ def _executors(job: BatchJob, start: StartApplication, hosts: Sequence[str], par
     return GroupSpec(EXECUTOR, len(slots), task, needs={}, entries=slots)
 
 
-def _encode(payload: Mapping[str, Any]) -> bytes:
-    return msgspec.json.encode(payload) if payload else b""
+def _encode(payload: Mapping[str, Any]) -> bytes | None:
+    return msgspec.json.encode(payload) if payload else None

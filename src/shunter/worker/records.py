@@ -58,14 +58,14 @@ class Records:
 
     def write_payload(self, record: Record) -> Path | None:
         """The file of its payload, if it has one. Raises OSError."""
-        if not record.spec.payload:
+        if record.spec.payload is None:
             return None
         path = self._path(record.attempt, "payload")
         path.write_bytes(record.spec.payload)
         return path
 
     def payload(self, record: Record) -> Path | None:
-        return self._path(record.attempt, "payload") if record.spec.payload else None
+        return self._path(record.attempt, "payload") if record.spec.payload is not None else None
 
     def remove(self, attempt: Attempt) -> None:
         for suffix in ("payload", "json"):

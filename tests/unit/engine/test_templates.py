@@ -335,7 +335,10 @@ def test_a_dispatch_runs_with_its_parameters_and_its_payload_byte_for_byte() -> 
         payload = bytes(range(256)) * 7
         first = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a b"}, payload))
         second = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "c", "quality": "low"}))
-        assert (first.run, second.run) == (1, 2)
+        empty = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "d"}, b""))
+        assert (first.run, second.run, empty.run) == (1, 2, 3)
+        payloads = [stage.engine.state.jobs[run.job_id].groups[0].spec.task.payload for run in (second, empty)]
+        assert payloads == [None, b""]
         task = stage.engine.state.jobs[first.job_id].groups[0].spec.task
         assert task.payload == payload
         assert task.env == {"SHUNTER_PARAM_INPUT": "a b", "SHUNTER_PARAM_QUALITY": "high"}
@@ -402,7 +405,9 @@ def test_orders_with_large_payloads_go_in_several_messages() -> None:
         await stage.join(cpu=20)
         messages = [message for _, message in stage.workers.sent if isinstance(message, Orders)]
         assert len(messages) == 3
-        assert all(sum(len(spec.payload) for spec in each.specs.values()) <= PAYLOADS_BYTES_MAX for each in messages)
+        assert all(
+            sum(len(spec.payload or b"") for spec in each.specs.values()) <= PAYLOADS_BYTES_MAX for each in messages
+        )
         assert sorted(order.job for each in messages for order in each.orders) == sorted(stage.engine.state.jobs)
         assert all({order.spec for order in each.orders} == set(each.specs) for each in messages)
 

@@ -452,7 +452,7 @@ def test_each_run_of_spark_has_a_secret_of_its_own_and_a_command_has_none() -> N
             await make(stage, queue(f"q{number}", "s", testbed=big))
             job = stage.engine.state.find_job("default", "bj.s")
             assert job is not None
-            told = [json.loads(spec.task.payload)["secret"] for spec in job.blueprint.groups]
+            told = [json.loads(spec.task.payload or b"")["secret"] for spec in job.blueprint.groups]
             assert told[0] == told[1]
             secrets.append(told[0])
             await stage.engine.delete_object(SCHEDULING, ObjectName("default", f"q{number}"))

@@ -58,7 +58,7 @@ class Special:
             folder = folder or self._make_user_folder(identity)
             if not spec.has_home:
                 environment[b"HOME"] = os.fsencode(identity.home)
-        if spec.payload:
+        if spec.payload is not None:
             environment[b"SHUNTER_PAYLOAD"] = os.fsencode(self._write_payload(spec.payload, identity))
         if spec.has_ports:
             ports = self.ports.get((work.job, work.group, index, work.attempt))

@@ -40,11 +40,11 @@ class Spec:
         self.stdout: str | None = fields.get("stdout")
         self.stderr: str | None = fields.get("stderr")
         self.user: str | None = fields.get("user")
-        self.payload: str = fields.get("payload", "")  # in base64
+        self.payload: str | None = fields.get("payload")  # in base64
         self.has_ports = bool(fields.get("ports"))
         # Who reaches it, or looks whether it is well, must know that it runs, and the next worker must know its spec.
         self.is_watched = self.has_ports or bool(fields.get("health"))
-        self.is_plain = not (self.stdout or self.stderr or self.user or self.payload or self.has_ports)
+        self.is_plain = not (self.stdout or self.stderr or self.user or self.has_ports) and self.payload is None
         self.fields = fields if self.is_watched else None
         self.has_home = "HOME" in fields["env"]
         self.is_executor = EXECUTOR_MARK in fields["env"]
