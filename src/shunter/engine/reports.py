@@ -263,7 +263,7 @@ def _end_one(round: Round, group: Group, index: int, ended: Ended, offset: int) 
         _finish(round, group, index, index, ended, offset)
         return
     reason = _reason(ended, exit_code)
-    if event is TaskEvent.STOPPED and group.job.is_lasting:
+    if event is TaskEvent.REQUEUED or (event is TaskEvent.STOPPED and group.job.is_lasting):
         reason = (group.reasons or {}).get(index, reason)  # why it was told to end
     not_before_ms = 0 if delay_s is None else round.now_ms + max(int(delay_s * 1000), 1)
     change = c.TaskEnded(

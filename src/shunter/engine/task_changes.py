@@ -25,7 +25,6 @@ HISTORY_MAX = 1_000  # earlier attempts that a group remembers
 BOUND_MS = 2**62  # the back-off of a task that waits for its node, which no time ends
 _NO_MOVE = 255
 _QUEUED = int(TaskState.QUEUED)
-_ASKED = (TaskEvent.CANCEL_ASKED, TaskEvent.PREEMPTED)
 _ENDS = (TaskEvent.STOPPED, TaskEvent.CANCELLED, TaskEvent.GAVE_UP)
 
 
@@ -161,7 +160,7 @@ def tasks_moved(state: State, change: c.TasksMoved) -> None:
         state.table.log[rows] = 0
     elif event in _ENDS or event is TaskEvent.UNBLOCKED:  # queued since then, as queueing time-outs see it
         state.table.ended_ms[rows] = change.at_ms
-    if change.reason and (event not in _ASKED or (event is TaskEvent.CANCEL_ASKED and group.job.is_lasting)):
+    if change.reason and (event is not TaskEvent.CANCEL_ASKED or group.job.is_lasting):
         group.reasons = group.reasons or {}
         for index in range(first, last + 1) if group.count <= HISTORY_MAX else (first,):
             group.reasons[index] = change.reason

@@ -103,6 +103,7 @@ def test_a_preempted_task_ends_with_its_grace_and_comes_back_to_the_queue() -> N
         assert stage.counts(high.job_id) == {"assigned": 1}
         row = stage.engine.state.jobs[low.job_id].groups[0].base
         assert (stage.engine.state.table.restarts[row], stage.engine.state.table.lost[row]) == (0, 0)
+        assert stage.engine.state.jobs[low.job_id].groups[0].reasons == {0: "preempted by default/high@1"}
 
         [(_, winning)] = stage.orders()
         await stage.end(node, winning)
