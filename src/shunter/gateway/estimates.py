@@ -6,7 +6,8 @@ reads "about"; the basis says whose end it is and how that is known.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.estimate import Ending, Forecast
 
 ENDINGS_MAX = 20_000  # of those expected first, that are looked at
+
+Freed = Callable[[Group], int]  # by the end of one of its tasks
 
 
 def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> StartView | None:
@@ -79,14 +82,49 @@ def _of_group(state: State, group: Group, now_ms: int, filters: Sequence[Filter]
     forecast = Forecast(group.task_class.task_class, state.nodes.view, filters)
     if not forecast.could_ever(count):
         return StartView(at=None, basis="no node could take it as it is, even if nothing else ran")
+    for name, need in group.task_class.licences:
+        if need * count > (total := state.cluster.licences().get(name, 0)):
+            return StartView(at=None, basis=f"it needs {need * count} of {name}, and the cluster has {total}")
     endings = expected_endings(state, group, now_ms)
-    ending = forecast.first_room(endings, count)
-    if ending is None:
+    lacking = [(lack, freed) for lack, freed in _limits(state, group, count) if lack > 0]
+    found = [_first_freed(state, endings, *each) for each in lacking]
+    if not lacking or forecast.room(count) < count:
+        found.append(forecast.first_room(endings, count))
+    ending = max((each for each in found if each is not None), key=lambda each: each.at_ms, default=None)
+    if ending is None or None in found:
         told = "nothing that runs says how long" if not endings else "what is expected to end does not make enough room"
         return StartView(at=None, basis=told)
     ended = state.groups[ending.source]
     assert ended is not None
     return StartView(at=iso(ending.at_ms / 1000), basis=_basis(state, ended, ending, now_ms))
+
+
+def _limits(state: State, group: Group, count: int) -> Iterator[tuple[int, Freed]]:
+    """What limits the group besides room: how much too little there is for so many tasks, and what the end of a task of
+    another group gives back."""
+    record, queue = group.task_class, group.job.options.queue
+    for name, need in record.licences:
+        free = state.cluster.licences().get(name, 0) - state.licences_used[name]
+        yield need * count - free, partial(_licences_of, name)
+    if running_max := state.queues.get(queue).running_max:
+        yield state.queue_widths[queue] + count - running_max, lambda ended: ended.job.options.queue == queue
+    if record.key.alone is not None:
+        yield record.width + count - group.spec.parallel_max, lambda ended: ended.task_class is record
+
+
+def _licences_of(name: str, group: Group) -> int:
+    return dict(group.task_class.licences).get(name, 0)
+
+
+def _first_freed(state: State, endings: Sequence[Ending], lack: int, freed: Freed) -> Ending | None:
+    """The ending after which no more is lacking."""
+    for ending in endings:
+        ended = state.groups[ending.source]
+        assert ended is not None
+        lack -= freed(ended)
+        if lack <= 0:
+            return ending
+    return None
 
 
 def expected_endings(state: State, asking: Group, now_ms: int) -> list[Ending]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.model.views import StartView
+from shunter.ports.gateway import QueueChange
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 START = "2023-11-14T22:13:20"  # of virtual time
@@ -47,6 +48,30 @@ def test_the_first_end_that_makes_enough_room_counts() -> None:
         await stage.run("large", resources={"cpu": 2}, priority=55)
         assert "when a@1 ends" in (await start_of(stage, "small")).basis
         assert "when b@1 ends" in (await start_of(stage, "large")).basis
+
+    play(scene)
+
+
+def test_what_the_cluster_or_a_queue_limits_starts_when_enough_of_that_comes_free() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=8)
+        await stage.gateway.update_cluster(ANNA, {"licences": {"solver": 2}})
+        await stage.gateway.change_queue(ANNA, "night", QueueChange(running_max=1))
+        await run_and_start(stage, "plain", estimate="1m")
+        for name, minutes in (("a", 5), ("b", 10)):
+            await run_and_start(stage, name, estimate=f"{minutes}m", resources={"cpu": 1, "licence/solver": 1})
+        await run_and_start(stage, "late", estimate="15m", queue="night")
+        await stage.run("one", resources={"cpu": 1, "licence/solver": 1})
+        await stage.run("two", resources={"cpu": 1, "licence/solver": 2}, priority=55)
+        await stage.run("three", resources={"cpu": 1, "licence/solver": 3})
+        await stage.run("night", queue="night")
+        await run_and_start(stage, "few", count=2, parallel_max=1, estimate="20m")
+        assert "when a@1 ends" in (await start_of(stage, "one")).basis
+        assert "when b@1 ends" in (await start_of(stage, "two")).basis
+        needs = "it needs 3 of licence/solver, and the cluster has 2"
+        assert await start_of(stage, "three") == StartView(at=None, basis=needs)
+        assert "when late@1 ends" in (await start_of(stage, "night")).basis
+        assert "when few@1 ends" in (await start_of(stage, "few")).basis
 
     play(scene)
 
