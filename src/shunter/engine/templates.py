@@ -17,7 +17,7 @@ from shunter.engine.dispatches import Payload, run_spec
 from shunter.engine.round import Round
 from shunter.engine.stops import on_stop
 from shunter.engine.submits import Submitted, known_by_key, refuse_too_many, start_run, use_key, wind
-from shunter.model.errors import Busy, NotFound, Rejected
+from shunter.model.errors import Busy, Conflict, NotFound, Rejected
 from shunter.model.schedules import firings_ms
 
 LATE_MAX_MS = 60_000  # a firing that comes later was missed, and catch_up decides
@@ -62,6 +62,8 @@ def on_dispatch(round: Round, dispatch: Dispatch) -> Submitted:
 def on_pause(round: Round, namespace: str, name: str, is_paused: bool) -> None:
     """Paused: the clock starts no runs of it, and those that it would have started are not made up for."""
     template = _known(round, namespace, name)
+    if is_paused and not template.is_scheduled:
+        raise Conflict(f"job {name} has no schedule to pause: it runs when it is dispatched; to end that, delete it")
     if template.is_paused is not is_paused:
         round.record(c.TemplatePaused(namespace, name, is_paused, round.now_ms))
         wind(round.timers, template)

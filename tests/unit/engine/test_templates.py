@@ -347,6 +347,15 @@ def test_a_dispatch_runs_with_its_parameters_and_its_payload_byte_for_byte() -> 
     play(scene)
 
 
+def test_what_no_clock_runs_cannot_be_paused() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.submit(parameterised())
+        with pytest.raises(Conflict, match="job render has no schedule to pause: it runs when it is dispatched"):
+            await stage.engine.pause_template("default", "render", True)
+
+    play(scene)
+
+
 def test_a_dispatch_with_the_same_key_is_the_same_run() -> None:
     async def scene(stage: Stage) -> None:
         await stage.submit(parameterised())
