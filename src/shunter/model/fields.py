@@ -196,8 +196,10 @@ def number(minimum: float, maximum: float, *, default: float | None = None) -> F
     return Field(read, {"type": "number", "minimum": minimum, "maximum": maximum}, default)
 
 
-def duration(maximum_s: float, *, default: float | None = None) -> Field:
-    """Seconds, from `90s`, `1h30m` or a bare number of seconds."""
+def duration(maximum_s: float, *, default: float | None = None, or_time: bool = False) -> Field:
+    """Seconds, from `90s`, `1h30m` or a bare number of seconds. `or_time`: a refusal says that a time would do, too."""
+    what = "a time or a duration" if or_time else "a duration"
+    fix = "write it like 2030-01-31T08:00:00Z or 10m" if or_time else "write it like 90s, 10m or 1h30m"
 
     def read(value: Any, path: str, problems: Problems) -> float:
         try:
@@ -205,7 +207,7 @@ def duration(maximum_s: float, *, default: float | None = None) -> Field:
         except (ValueError, OverflowError):
             seconds = -1.0
         if seconds < 0:
-            problems.add(path, "must be a duration", value=value, fix="write it like 90s, 10m or 1h30m")
+            problems.add(path, f"must be {what}", value=value, fix=fix)
         elif seconds > maximum_s:
             problems.add(path, f"must be at most {maximum_s:,.0f} s", value=value)
         return seconds

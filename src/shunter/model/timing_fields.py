@@ -39,7 +39,7 @@ class Moment(NamedTuple):
 
 def _moment() -> Field:
     """`2030-01-31T08:00:00Z`, or a duration from the submit on."""
-    spell = duration(TIMEOUT_MAX_S)
+    spell = duration(TIMEOUT_MAX_S, or_time=True)
 
     def read(value: Any, path: str, problems: Problems) -> Moment:
         if type(value) is not str or not _LOOKS_LIKE_A_DATE.match(value):

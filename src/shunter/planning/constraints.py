@@ -125,6 +125,11 @@ def _parse(text: str) -> Constraint:
     _check_limits(text)
     if plain := read_plain(text):
         return Constraint(text, Scope.KIND, plain, None)
+    if found := _TEXT_SIZE.search(text):  # CEL knows no map of whole numbers and fractions, so it would not tell
+        raise ValueError(
+            f"node.capacity has numbers, and a text is at character {found.start(1) + 1}; write it without quotes: cpu "
+            "in cores, memory and disk in bytes (4 * 1024 * 1024 * 1024), others as counts"
+        )
     for scope in (Scope.KIND, Scope.SIZE):
         try:
             return Constraint(text, scope, None, _compile(text, scope))
@@ -142,6 +147,7 @@ _parse_long = lru_cache(maxsize=REMEMBERED_LONG_MAX)(_parse)
 
 _LOOP = re.compile(r"\b(?:all|exists|exists_one|map|filter)\b(?=\s*\()|[()]")
 _OBSCURE_LOOP = re.compile(r"\b(?:all|exists|exists_one|map|filter)\b")
+_TEXT_SIZE = re.compile(r"\bnode\.capacity(?:\.\w+|\[[^]]*\])\s*(?:[=!<>]=|[<>])\s*(['\"])")
 _OVER_A_NAME = re.compile(r"\w\s*\.\s*$")
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
 _OBSCURE = re.compile(r"\\|//|'''|\"\"\"")  # with these, what is text cannot be told from code by a glance

@@ -74,6 +74,7 @@ def test_a_group_is_held_to_the_type_of_its_job() -> None:
         ({"stderr": "out%%i", "count": 2}, "stderr", "must contain %i"),
         ({"stdout": "/tmp/%x"}, "stdout", "must be a path, with %j"),
         ({"type": "service", "timeout": {"job": "1h"}}, "timeout.job", "is for jobs that end"),
+        ({"start_at": "tomorrow"}, "start_at", "must be a time or a duration"),
         ({"deadline": "1m", "start_at": "2m"}, "deadline", "must be later than start_at"),
         ({"schedule": "@daily", "parameters": {}}, "parameters", "where a clock starts the runs"),
         ({"schedule": "@daily", "start_at": "1m"}, "start_at", "cannot be given beside a schedule"),

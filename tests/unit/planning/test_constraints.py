@@ -127,6 +127,8 @@ def test_the_scope_is_no_wider_than_what_is_asked(text: str, scope: Scope) -> No
         ("node.labels == 'a'", "== does not go with a map of texts and text, at character 13"),
         ("node.labels.disk in 'ssd'", "in does not go with text and text, at character 18"),
         ("node.labels.disk in ['a'", "ends too early, at character 25"),
+        ("node.capacity.memory > '4Gi'", "node.capacity has numbers, and a text is at character 24; write it without"),
+        ("node.capacity['gpu'] == \"2\"", "node.capacity has numbers, and a text is at character 25; write it without"),
         ("node.labels.cores > 4", r"> does not go with text and whole number, .* write int\(...\)"),
         ("room(node.name)", "unknown function room at character 1"),
         ("(" * 300, "recursion limit"),
