@@ -8,7 +8,9 @@ from collections.abc import Callable
 from shunter.engine.objects import check_drafts, find, on_apply, on_delete
 from shunter.engine.round import Round
 from shunter.model.errors import Busy, Rejected
-from shunter.model.objects import SCHEDULING, Draft
+from shunter.model.object_manifests import read_objects
+from shunter.model.object_wire import scheduling_spec
+from shunter.model.objects import API_VERSIONS, SCHEDULING, Draft
 from shunter.planning.view import Decision, SchedulingDraft
 
 Refuse = Callable[[str, str], None]  # item, reason
@@ -43,4 +45,12 @@ def apply_schedulings(round: Round, decision: Decision, user: str, refuse: Refus
 
 
 def _draft(draft: SchedulingDraft) -> Draft:
-    return Draft(SCHEDULING, draft.name, draft.spec)
+    """Read as a manifest would be: whoever decides is bound by the same rules."""
+    document = {
+        "apiVersion": API_VERSIONS[0],
+        "kind": SCHEDULING,
+        "metadata": {"name": draft.name.name, "namespace": draft.name.namespace},
+        "spec": scheduling_spec(draft.spec),
+    }
+    [read] = read_objects([document])
+    return read

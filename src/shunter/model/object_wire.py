@@ -187,10 +187,10 @@ def event_document(event: ScheduledEvent) -> Document:
 
 def scheduling_spec(spec: SchedulingSpec) -> Document:
     document: Document = {}
-    if spec.is_slot_based:
+    if spec.is_slot_based or spec.slots:
         jobs = [{"name": name_document(each.job), "slotIds": list(each.slot_ids)} for each in spec.slots]
         document["slotBased"] = {"mode": spec.mode, "jobs": jobs}
-    else:
+    if spec.queue:
         document["queueBased"] = [name_document(name) for name in spec.queue]
     document["testbed"] = name_document(spec.testbed)
     if spec.confirmation_timeout_s != CONFIRMATION_TIMEOUT_S:

@@ -9,7 +9,7 @@ from shunter.model.batch_jobs import BatchJobSpec
 from shunter.model.errors import Conflict
 from shunter.model.object_meta import ObjectName
 from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
-from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState
+from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
 from shunter.model.situations import OBJECTS, DecisionRow, SchedulingRow
 from shunter.planning.view import ClusterView, Decision, SchedulingDraft
 from tests.unit.engine.stage import Stage, play
@@ -110,5 +110,39 @@ def test_a_policy_in_rounds_is_asked_when_objects_change_though_no_task_waits() 
         looks = policy.looks
         await stage.settle(30.0)
         assert policy.looks <= looks + 2, "not every round, for nothing"
+
+    play(scene)
+
+
+@pytest.mark.parametrize(
+    ("name", "spec", "reason"),
+    [
+        (
+            "mine",
+            SchedulingSpec(BED, slots=(SlotJob(SORT, (0,)),), mode="loose"),
+            "spec.slotBased.mode: must be strict",
+        ),
+        ("mine", SchedulingSpec(BED, slots=(SlotJob(SORT, (0,)),)), "spec.slotBased.mode: must be strict"),
+        ("mine", SchedulingSpec(BED, (SORT,), (SlotJob(SORT, (0,)),), "strict"), "spec: must have exactly one of"),
+        ("mine", SchedulingSpec(BED), "spec: must have exactly one of"),
+        ("mine", SchedulingSpec(BED, (SORT,), confirmation_timeout_s=0), "spec.confirmationTimeout: must be more"),
+        ("mine", SchedulingSpec(ObjectName("default", ""), (SORT,)), "spec.testbed.name: must be"),
+        ("My Own", QUEUE, "metadata.name: must be lower-case letters"),
+    ],
+)
+@pytest.mark.parametrize("atomic", [True, False])
+def test_what_a_manifest_may_not_say_a_decision_may_not_say(
+    name: str, spec: SchedulingSpec, reason: str, atomic: bool
+) -> None:
+    """S0-02: else there would be objects that no manifest can say, and that clients cannot read."""
+
+    async def scene(stage: Stage) -> None:
+        await set_up(stage)
+        session = stage.engine.schedulers.open("mine", (OBJECTS,))
+        row = DecisionRow(1, schedulings=[SchedulingRow(ObjectName("default", name), spec)], atomic=atomic)
+        answer = await stage.engine.schedulers.decide(session.token, row)
+        [(item, told, _)] = reasons(answer)
+        assert item == "schedulings[0]" and reason in told
+        assert not schedulings(stage)
 
     play(scene)
