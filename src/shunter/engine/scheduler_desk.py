@@ -109,6 +109,7 @@ class SchedulerDesk:
         session.again_ms = None if row.again_in_ms is None else self._now_ms() + row.again_in_ms
         if row.is_partial:
             session.again_ms = self._now_ms()
+        session.reasons = row.reasons
         session.decisions += 1
         session.refused += bool(answer.refusals)
         session.news.set()
@@ -130,6 +131,10 @@ class SchedulerDesk:
         if is_led:
             self._host.brain.rest()
         return is_led
+
+    def leading(self, now_ms: int) -> Session | None:
+        """Who decides about tasks outside of rounds now."""
+        return self._schedulers.leading(now_ms)
 
     def ends_ms(self) -> int | None:
         return self._schedulers.ends_ms()

@@ -42,6 +42,7 @@ class Session:
     again_ms: int | None = None  # when it wants to decide again, even if nothing changes
     shown: tuple[int, int, int] = (-1, -1, -1)  # version of the state, ticks of the nodes and of what waits
     shown_ms: int = 0
+    reasons: dict[int, str] = field(default_factory=dict)  # why classes wait, as it said last
     decisions: int = 0
     refused: int = 0
     credit: float = DECISIONS_BURST
@@ -118,15 +119,17 @@ class Schedulers:
     def is_led(self, now_ms: int) -> bool:
         """Whether somebody outside decides about tasks now: one that does not want to see them leaves them to the
         fall-back. Tells in the log when that changes."""
-        session = self._sessions.get(self.leader) if self.leader else None
-        is_led = (
-            session is not None and session.mode == LEAD and TASKS in session.writer.wants and session.is_alive(now_ms)
-        )
+        is_led = self.leading(now_ms) is not None
         if is_led != self._was_led:
             self._was_led = is_led
             if self.leader:
                 log.info("scheduler.leads" if is_led else "scheduler.silent", scheduler=self.leader)
         return is_led
+
+    def leading(self, now_ms: int) -> Session | None:
+        found = self._sessions.get(self.leader) if self.leader else None
+        leads = found is not None and found.mode == LEAD and TASKS in found.writer.wants and found.is_alive(now_ms)
+        return found if leads else None
 
     def ends_ms(self) -> int | None:
         """When the leader's lease ends unless it is renewed: whoever takes over has to be woken then."""

@@ -206,7 +206,8 @@ class LocalGateway:
         if not isinstance(run, Job):
             return _why_ended(run)
         filters, state, now_ms = self._engine.brain.filters, self._engine.state, int(self._clock.now() * 1000)
-        found = why(state, run, now_ms, filters, room_kept(state, self._engine.brain.policy, now_ms))
+        leader = self._engine.schedulers.leading(now_ms)
+        found = why(state, run, now_ms, filters, room_kept(state, self._engine.brain, leader, now_ms))
         if found.start is not None:
             held_up, found.suggestions = await self._dry_runs.try_out(partial(only, run.id), consult, run.id, filters)
             told = {reason.text for reason in found.reasons}

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from shunter.engine.brain import Brain
 from shunter.engine.cluster_view import build_view
 from shunter.engine.dependencies import waits_for
 from shunter.engine.everywhere import class_of
 from shunter.engine.gangs import is_gathering
 from shunter.engine.records import Group, Job
+from shunter.engine.schedulers import Session
 from shunter.engine.state import State
 from shunter.engine.views import counts_view
 from shunter.gateway.estimates import estimate_start
@@ -24,9 +26,9 @@ from shunter.model.views import ReasonView, TaskView, WhyView
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.explain import explain
 from shunter.planning.planner import Planner
-from shunter.planning.view import Policy
 
 ASKED_MAX = 100_000  # tasks that the planner places when it is only asked
+SAID_SIZE_MAX = 200  # of what a policy of another make says about a class
 NOTHING: Mapping[int, str] = MappingProxyType({})
 
 
@@ -60,14 +62,22 @@ def why_task(task: TaskView) -> WhyView:
     return WhyView(name=task.name, state=task.state, sentence=words.get(task.state, failed), counts={task.state: 1})
 
 
-def room_kept(state: State, policy: Policy, now_ms: int) -> Mapping[int, str]:
+def room_kept(state: State, brain: Brain, leader: Session | None, now_ms: int) -> Mapping[int, str]:
     """By class: for whose sake room is kept from it, or that room is being made or kept for it.
 
-    Only the built-in planner tells, and it is asked what it would decide now: a decision remembers nothing about it.
+    The built-in planner is asked what it would decide now: a decision remembers nothing about it. Others have said it
+    with their last decision, or not at all.
     """
+    if leader is not None:
+        return _said(leader.name, leader.reasons)
+    policy = brain.in_rounds
     if not isinstance(policy, Planner):
-        return NOTHING
+        return _said(brain.name, brain.said.reasons)
     return policy.fork().decide(build_view(state), now_ms / 1000, ASKED_MAX).reasons
+
+
+def _said(name: str, reasons: Mapping[int, str]) -> Mapping[int, str]:
+    return {class_id: f"{name} says: {str(text)[:SAID_SIZE_MAX]}" for class_id, text in reasons.items()}
 
 
 def reasons_of(

@@ -226,7 +226,7 @@ class Decision:
     preemptions: list[Preemption] = field(default_factory=list)
     schedulings: list[SchedulingDraft] = field(default_factory=list)
     withdrawals: list[ObjectName] = field(default_factory=list)  # Schedulings to delete
-    reasons: dict[int, str] = field(default_factory=dict)  # class id -> whose room it waits for; not for every class
+    reasons: dict[int, str] = field(default_factory=dict)  # class id -> why it waits, for `why`; not for every class
     is_partial: bool = False  # the budget ran out; another round goes on where this one ended
     atomic: bool = False  # all of it or, if one item does not hold any more, nothing
     kept: Kept | None = NOTHING_KEPT  # None: it was not worked out, and what was said before stands for a while

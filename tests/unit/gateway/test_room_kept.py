@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from shunter.model.situations import WANTS_DEFAULT, DecisionRow
+from shunter.planning.view import ClusterView, Decision
+from tests.unit.engine.test_outside import Remote
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 
@@ -122,5 +125,42 @@ def test_a_plan_counts_the_whole_gang_among_those_that_would_end() -> None:
         assert sorted((each.name, each.node, each.count) for each in found.preemptions) == [
             ("gang", "n1", 1), ("gang", "n2", 1),
         ]  # fmt: skip
+
+    play(scene)
+
+
+class Choosy:
+    """Places nothing, and says why."""
+
+    name, fast = "choosy", True
+
+    def decide(self, view: ClusterView, _now: float, _budget: int) -> Decision:
+        return Decision(view.version, reasons={each.task_class.id: "not on a Monday" for each in view.queued})
+
+
+def test_why_says_what_a_policy_of_another_make_said() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        stage.engine.policy = Choosy()
+        await stage.join("n1", cpu=2)
+        await stage.run("job")
+        assert await say(stage, "job") == "1 of 1 tasks wait: choosy says: not on a Monday."
+
+    play(scene)
+
+
+def test_why_says_what_an_external_scheduler_said_while_it_leads() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        stage.engine.policy, desk = Remote("mine"), stage.engine.schedulers
+        session = desk.open("mine", WANTS_DEFAULT)
+        await stage.join("n1", cpu=1)
+        await stage.run("job", 2)
+        situation = await desk.next(session)
+        assert situation is not None
+        [waiting] = situation.delta.queued
+        await desk.decide(session.token, DecisionRow(1, reasons={waiting.class_id: "x" * 1_000}))
+        assert await say(stage, "job") == f"2 of 2 tasks wait: mine says: {'x' * 200}."
+        desk.close(session, "it went")
+        await stage.settle()
+        assert "mine says" not in await say(stage, "job")
 
     play(scene)
