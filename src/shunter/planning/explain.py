@@ -17,6 +17,7 @@ from shunter.planning.view import ClusterView, IntArray, Nodes, TaskClass
 
 EXAMPLES_MAX = 3
 REASONS_MAX = 20
+WANTED = ("datacenter", "runtime", "constraints")  # filters by what a job asks for, whatever state a node is in
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,9 @@ def explain(
     view: ClusterView | None = None,
     only: int = 0,
 ) -> list[Reason]:
-    """The first reason of every node, most frequent first; together they count each node once. With the whole `view`
-    also what is no matter of nodes, before everything else, and the rules that couple tasks. Tasks that run on the
+    """The first reason of every node; together they count each node once. What is the matter with nodes that the tasks
+    ask for comes before those that they do not ask for; of each, the most frequent first. With the whole `view` also
+    what is no matter of nodes, before everything else, and the rules that couple tasks. Tasks that run on the
     node `only` or nowhere have no other to be explained."""
     if nodes.count <= 1:
         return [Reason("the cluster has no nodes", 0, ())]
@@ -48,8 +50,7 @@ def explain(
     task_class = on_nodes(task_class)
     rows = np.array([only]) if only else np.arange(1, nodes.count)
     hopeless = None if only else _never_fits(task_class, ledger)
-    refusals = [(hopeless, rows)] if hopeless else _merged(_refusals(task_class, ledger, rows, filters))
-    refusals.sort(key=lambda refusal: -len(refusal[1]))
+    refusals = [(hopeless, rows)] if hopeless else _refusals(task_class, ledger, rows, filters)
     if len(refusals) > REASONS_MAX:
         rest = np.concatenate([rows for _, rows in refusals[REASONS_MAX - 1 :]])
         refusals[REASONS_MAX - 1 :] = [("other reasons", rest)]
@@ -105,20 +106,33 @@ def _never_fits(task_class: TaskClass, ledger: Ledger) -> str | None:
     return None
 
 
-def _refusals(task_class: TaskClass, ledger: Ledger, rows: IntArray, filters: Sequence[Filter]) -> Iterator[Refusal]:
+def _refusals(task_class: TaskClass, ledger: Ledger, rows: IntArray, filters: Sequence[Filter]) -> list[Refusal]:
+    others, wanted = _refused(task_class, ledger, rows, [each for each in filters if each.name in WANTED])
+    refusals, left = _refused(task_class, ledger, wanted, [each for each in filters if each.name not in WANTED])
+    is_gang = gang_of(task_class) > 0
+    turn = "has room for some of the gang, which starts together" if is_gang else "has room: waits for its turn"
+    return _merged([*refusals, (turn, left)]) + _merged(others)
+
+
+def _refused(
+    task_class: TaskClass, ledger: Ledger, rows: IntArray, filters: Sequence[Filter]
+) -> tuple[list[Refusal], IntArray]:
+    """The reasons of those nodes that one of these refuses; and the other nodes."""
+    found: list[Refusal] = []
     for each in filters:
         passing = each.accepts(task_class, ledger, rows)
         if passing is None:
             continue
-        yield from each.reasons(task_class, ledger, rows[~passing])
+        found.extend(each.reasons(task_class, ledger, rows[~passing]))
         rows = rows[passing]
-    is_gang = gang_of(task_class) > 0
-    yield "has room for some of the gang, which starts together" if is_gang else "has room: waits for its turn", rows
+    return found, rows
 
 
-def _merged(refusals: Iterator[Refusal]) -> list[Refusal]:
+def _merged(refusals: list[Refusal]) -> list[Refusal]:
+    """The most frequent first."""
     groups: dict[str, list[IntArray]] = {}
     for text, rows in refusals:
         if len(rows):
             groups.setdefault(text, []).append(rows)
-    return [(text, np.sort(np.concatenate(parts))) for text, parts in groups.items()]
+    merged = [(text, np.sort(np.concatenate(parts))) for text, parts in groups.items()]
+    return sorted(merged, key=lambda refusal: -len(refusal[1]))

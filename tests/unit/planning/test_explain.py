@@ -28,9 +28,20 @@ def test_each_node_counts_once_under_its_first_reason() -> None:
     a_task = task_class(memory=64 * GI, datacenters=("berlin",), constraints=("node.labels.disk == 'ssd'",))
     assert explain(a_task, cluster.nodes) == [
         Reason("memory: needs 64Gi, 48Gi free at most", 4, ("n1", "n2", "n3")),
-        Reason("datacenter is not berlin", 3, ("n5", "n6", "n7")),
-        Reason("down: no heartbeat for 5 s", 1, ("n8",)),
+        Reason("datacenter is not berlin", 4, ("n5", "n6", "n7")),
         Reason("constraint does not hold: node.labels.disk == 'ssd'", 1, ("n9",)),
+    ]
+
+
+def test_what_is_the_matter_with_the_nodes_that_were_asked_for_comes_first() -> None:
+    cluster = Cluster()
+    for _ in range(3):
+        cluster.add({"cpu": 16_000}, labels={"disk": "hdd"})
+    cluster.set_eligible(cluster.add({"cpu": 16_000}, labels={"disk": "ssd"}), False)
+    cluster.set_eligible(cluster.add({"cpu": 16_000}, labels={"disk": "hdd"}), False)
+    assert explain(task_class(cpu=1000, constraints=("node.labels.disk == 'ssd'",)), cluster.nodes) == [
+        Reason("down: no heartbeat for 5 s", 1, ("n4",)),
+        Reason("constraint does not hold: node.labels.disk == 'ssd'", 4, ("n1", "n2", "n3")),
     ]
 
 
