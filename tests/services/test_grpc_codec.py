@@ -56,7 +56,7 @@ def values_of(hint: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("kind", MANAGER_KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_what_a_manager_says_arrives_as_it_was_said(kind: type, data: st.DataObject) -> None:
     message = data.draw(values_of(kind))
@@ -64,7 +64,7 @@ def test_what_a_manager_says_arrives_as_it_was_said(kind: type, data: st.DataObj
 
 
 @pytest.mark.parametrize("kind", WORKER_KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_what_a_worker_says_arrives_as_it_was_said(kind: type, data: st.DataObject) -> None:
     message = data.draw(values_of(kind))

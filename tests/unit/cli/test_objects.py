@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.cli.completion import OFFERED_MAX
@@ -534,7 +534,6 @@ _PLAIN = st.recursive(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.text(min_size=1, max_size=6), _PLAIN, min_size=1, max_size=4))
 def test_yaml_that_is_printed_is_read_as_the_same(plain: dict[str, Any]) -> None:
     assert parse_documents(yaml_text(plain)) == [plain]

@@ -124,7 +124,7 @@ JOBS = st.lists(
 NODES = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=0, max_size=5)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(
     policy=st.sampled_from(sorted(POLICIES)), nodes=NODES, running=JOBS, planned=JOBS, ended=st.integers(0, 3),
     all_jobs_max=st.sampled_from([dry_run.ALL_JOBS_MAX, 0]),

@@ -123,7 +123,7 @@ SPECS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(nodes=NODES, others=st.lists(SPECS, max_size=4), spec=SPECS)
 def test_every_suggestion_starts_the_job(nodes: list[Any], others: list[Any], spec: dict[str, Any]) -> None:
     """U-03: whatever the cluster looks like, and whatever else waits."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from shunter.model.batch_jobs import BatchJobSpec
 from shunter.model.documents import parse_documents
@@ -273,7 +273,6 @@ def test_the_schema_is_valid_and_explains_every_field_of_the_spec(kind: str) -> 
     assert [name for name, schema in spec.items() if not schema.get("description")] == []
 
 
-@settings(deadline=None)
 @given(ANY)
 def test_the_schema_takes_what_the_reader_takes(document: dict[str, Any]) -> None:
     read(document)

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from shunter.model.batch_jobs import (
     BatchJob,
@@ -42,7 +42,6 @@ JOB, FIRST, BENCH = (ObjectName("default", name) for name in ("spark-pi", "first
 AS_NAMES = [{"name": each.name, "namespace": each.namespace} for each in (JOB, FIRST, BENCH)]
 
 
-@settings(deadline=None)
 @given(ANY)
 def test_what_is_printed_says_all_that_was_applied(document: dict[str, Any]) -> None:
     shown = object_document(made(read(document)))
@@ -53,7 +52,6 @@ def test_what_is_printed_says_all_that_was_applied(document: dict[str, Any]) -> 
     assert normal(shown["spec"]) == normal(document["spec"])
 
 
-@settings(deadline=None)
 @given(ANY)
 def test_what_is_printed_can_be_applied_again_and_changes_nothing(document: dict[str, Any]) -> None:
     present = made(read(document))

@@ -374,7 +374,7 @@ def test_the_items_that_room_is_made_for_in_one_decision_are_bounded() -> None:
 
 @pytest.mark.parametrize("name", ["bin-pack", "spread", "e-pvm"])
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_reserved_gang_never_starts_later_than_if_nobody_went_ahead(name: str, seed: int) -> None:
     stages = Stages(SCORES[name], patience=Patience(preempt_gap=NO_VICTIMS))
     started = []
@@ -390,7 +390,7 @@ def test_a_reserved_gang_never_starts_later_than_if_nobody_went_ahead(name: str,
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_nothing_is_left_behind_that_would_not_delay_the_gang(seed: int) -> None:
     rng = random.Random(seed)
     story, gang = random_story(rng, Stages(SCORES["spread"], patience=Patience(preempt_gap=NO_VICTIMS)))

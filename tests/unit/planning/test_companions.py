@@ -185,7 +185,7 @@ def test_blocked_classes_with_rules_do_not_keep_a_sliced_pass_from_its_end() -> 
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_decisions_are_sound_whatever_waits_and_runs(seed: int) -> None:
     """No gang in part, nothing beyond what is free, no victim within the gap, nothing preempted that is not there."""
     rng = random.Random(seed)

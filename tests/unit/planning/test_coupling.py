@@ -291,7 +291,7 @@ def test_a_class_without_rules_is_not_even_asked() -> None:
 
 @pytest.mark.parametrize("name", ["round-robin", "e-pvm", "bin-pack", "spread"])
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_coupled_classes_are_placed_as_the_plain_greedy_would_place_them(name: str, seed: int) -> None:
     rng = random.Random(seed)
     yard = random_yard(rng)

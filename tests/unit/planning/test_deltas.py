@@ -156,7 +156,7 @@ class Site:
         self.yard.cluster.nodes.tasks[self.row()] += 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32), wants=st.sampled_from([WANTS, WANTS_DEFAULT, (TASKS,), (OBJECTS,)]))
 def test_a_view_made_of_deltas_shows_the_same(seed: int, wants: Collection[str]) -> None:
     site = Site(random.Random(seed))
@@ -190,7 +190,7 @@ def same_answers(view: ClusterView, made: ClusterView, wants: Collection[str]) -
     return True
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32), policy=st.sampled_from(["e-pvm", "bin-pack", "spread", "round-robin"]))
 @pytest.mark.parametrize("is_asked", [True, False], ids=["what it asked", "whatever it may ask"])
 def test_the_planner_decides_alike_on_a_view_made_of_deltas(is_asked: bool, seed: int, policy: str) -> None:

@@ -33,7 +33,7 @@ ALL_SCORES = [*SCORES.values(), Score("fickle", Shape.ANY, fickle)]
 
 @pytest.mark.parametrize("score", ALL_SCORES, ids=lambda score: score.name)
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_round_equals_the_greedy_that_places_one_task_at_a_time(score: Score, seed: int) -> None:
     rng = random.Random(seed)
     cluster, classes = random_cluster(rng), random_classes(rng)

@@ -124,7 +124,7 @@ def test_the_number_of_reasons_is_limited_and_still_counts_every_node() -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_reasons_count_every_node_once_and_room_is_reported_only_where_it_is(seed: int) -> None:
     rng = random.Random(seed)
     cluster, classes = random_cluster(rng), random_classes(rng)

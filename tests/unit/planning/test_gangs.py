@@ -86,7 +86,7 @@ def test_a_resource_that_no_node_has_keeps_a_gang_waiting() -> None:
 
 @pytest.mark.parametrize("name", ["round-robin", "e-pvm", "bin-pack", "spread"])
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_gang_is_never_placed_in_part_and_always_where_a_greedy_finds_room(name: str, seed: int) -> None:
     rng = random.Random(seed)
     yard = yard_of(*(rng.randrange(1, 6) for _ in range(rng.randrange(1, 5))))

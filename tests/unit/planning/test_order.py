@@ -51,7 +51,7 @@ waiting_classes = st.builds(
 
 
 @given(st.lists(waiting_classes, min_size=2, max_size=5, unique_by=lambda each: each.task_class.id), st.randoms())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_order_is_total_and_does_not_depend_on_how_classes_are_listed(
     classes: list[Queued], rng: random.Random
 ) -> None:
@@ -97,7 +97,7 @@ def test_within_a_point_the_earlier_deadline_goes_first_and_none_goes_last(liste
     seed=st.integers(0, 2**32), slots=st.integers(1, 3), gap=st.integers(0, 20), tasks=st.integers(1, 6),
     work_max=st.sampled_from([1, 10**9]),
 )  # fmt: skip
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_every_task_starts_within_a_bound_under_constant_load_of_higher_priority(
     seed: int, slots: int, gap: int, tasks: int, work_max: int
 ) -> None:

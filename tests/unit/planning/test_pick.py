@@ -27,7 +27,7 @@ def shaped(prices: list[float], shape: Shape) -> list[float]:
     st.lists(st.lists(st.integers(-2, 6).map(float), max_size=60), min_size=1, max_size=12),
     st.integers(1, 150),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_any_shape_equals_taking_the_least_price_again_and_again(shape: Shape, asked: Asked, count: int) -> None:
     asked = [shaped(prices, shape) for prices in asked]
     assert as_dict(pick(offer_of(asked), count, shape)) == take_one_by_one(asked, count)
@@ -59,7 +59,7 @@ def test_nothing_is_picked_where_no_node_has_room() -> None:
 
 
 @given(st.integers(0, 2**32), st.integers(SAMPLE_SIZE * 2 + 1, SAMPLE_SIZE * 20), st.floats(0, 1))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_kth_least_is_what_sorting_would_find(seed: int, size: int, place: float) -> None:
     rng = np.random.default_rng(seed)
     k = int(place * (size - 1))

@@ -179,7 +179,7 @@ def test_the_winners_looked_at_in_one_decision_are_bounded(monkeypatch) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_victims_of_one_task_are_the_cheapest_of_all_choices(seed: int) -> None:
     rng = random.Random(seed)
     yard = random_yard(rng)
@@ -197,7 +197,7 @@ def test_victims_of_one_task_are_the_cheapest_of_all_choices(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_no_victim_is_ended_in_vain_whoever_wins(seed: int) -> None:
     rng = random.Random(seed)
     yard = random_yard(rng)
@@ -223,7 +223,7 @@ def test_no_victim_is_ended_in_vain_whoever_wins(seed: int) -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_victim_costs_its_whole_gang_and_the_cheapest_are_found(seed: int) -> None:
     rng = random.Random(seed)
     yard = random_yard(rng, gangs=2)
@@ -255,7 +255,7 @@ def test_the_room_of_a_gang_that_ends_serves_winners_on_all_its_nodes() -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_search_in_slices_ends_as_one_without(seed: int) -> None:
     """As many are placed, nobody ends in vain, and no more than a task or so more, since each slice looks anew."""
     rng = random.Random(seed)

@@ -80,7 +80,7 @@ def test_behind_the_first_of_a_strict_queue_a_higher_priority_counts_again() -> 
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_strict_queue_never_reorders(seed: int) -> None:
     """Nobody behind gets a task while somebody ahead lacks one."""
     rng = random.Random(seed)
@@ -113,7 +113,7 @@ def test_who_needs_a_licence_that_is_out_does_not_keep_others_waiting() -> None:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_licences_and_limits_are_never_exceeded(seed: int) -> None:
     rng = random.Random(seed)
     desk = Desk(cpu=rng.randrange(1000, 20_000))

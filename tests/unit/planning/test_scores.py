@@ -142,7 +142,7 @@ def test_round_robin_passes_over_full_nodes() -> None:
 
 @pytest.mark.parametrize("score", SCORES.values(), ids=lambda score: score.name)
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_score_has_the_shape_that_it_declares(score: Score, seed: int) -> None:
     rng = random.Random(seed)
     cluster = Cluster()

@@ -141,7 +141,7 @@ class Scene:
 
 @pytest.mark.parametrize("name", ["e-pvm", "bin-pack", "round-robin"])
 @given(seed=st.integers(0, 2**32), tells_changes=st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_round_equals_the_order_taken_by_its_word(name: str, seed: int, tells_changes: bool) -> None:
     rng = random.Random(seed)
     scene, planner, slow = Scene(rng), Planner(Stages(SCORES[name])), SlowOrder(SCORES[name])
@@ -158,7 +158,7 @@ def test_every_round_equals_the_order_taken_by_its_word(name: str, seed: int, te
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_slices_add_up_to_one_whole_pass(seed: int) -> None:
     """However little work a decision may do: while nothing else changes, all of them together decide as one would."""
     rng = random.Random(seed)

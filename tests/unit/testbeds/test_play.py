@@ -132,7 +132,7 @@ specs = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(specs, st.integers(1, 3), st.integers(0, 2**32))
 def test_whatever_can_run_runs_to_its_end_and_whatever_cannot_fails_at_once(
     spec: SchedulingSpec, slots_per_node: int, seed: int

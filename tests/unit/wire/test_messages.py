@@ -119,7 +119,7 @@ def test_words_that_are_no_state_and_texts_that_are_no_document_are_refused() ->
         from_message(BatchJobSpec, pb.BatchJobSpec(spark_json="[1"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32))
 def test_situations_arrive_as_they_were_sent(seed: int) -> None:
     site = Site(random.Random(seed))
