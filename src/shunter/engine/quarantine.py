@@ -26,8 +26,8 @@ def on_release(round: Round, name: str, by: str) -> None:
     """Let a node take work again, if it was switched off in this way."""
     node = find_node(round, name)
     if node.switched_by != by:
-        ways = {CORDON: "uncordon", QUARANTINE: "release"}
-        if node.switched_by:
+        ways = {CORDON: "uncordon", QUARANTINE: "release", "": "undrain"}
+        if node.switched_by or node.is_drain_asked:
             raise _refused(node, f"is not in {by}", f"use: shunter node {ways[node.switched_by]} {name}")
         raise _refused(node, "takes work already", "nothing is to be done")
     node.failures = None

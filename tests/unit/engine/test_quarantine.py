@@ -134,6 +134,10 @@ def test_cordon_and_quarantine_have_ways_back_of_their_own() -> None:
         await stage.engine.release_node("n2", "cordon")
         with pytest.raises(Conflict, match="takes work already"):
             await stage.engine.release_node("n2", "cordon")
+        await stage.engine.drain_node("n2", None, "tester")
+        with pytest.raises(Conflict, match="use: shunter node undrain n2"):
+            await stage.engine.release_node("n2", "quarantine")
+        await stage.engine.undrain_node("n2")
         await fail_on_first(stage, players, "abc")
         with pytest.raises(Conflict, match="release it first"):
             await stage.engine.cordon_node("n1", "")
