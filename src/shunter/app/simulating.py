@@ -42,4 +42,8 @@ def _simulated(seed: int, name: str, brains: Brains) -> Simulated:
         outcome = simulate(seed, brains=brains)
     except Failed as failure:
         return Simulated(seed, name, error=f"{type(failure.cause).__name__}: {failure.cause}")
-    return Simulated(seed, name, outcome.waits.tasks, outcome.waits.mean_s, outcome.virtual_s)
+    error = ""
+    if outcome.failures:
+        [(fault, _)] = outcome.failures.most_common(1)
+        error = f"the default decided in its place {outcome.failures.total():,} times: {fault}"
+    return Simulated(seed, name, outcome.waits.tasks, outcome.waits.mean_s, outcome.virtual_s, error)

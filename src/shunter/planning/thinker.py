@@ -6,7 +6,7 @@ from __future__ import annotations
 from shunter.model.situations import DecisionRow, Situation
 from shunter.planning.decision_rows import decision_row
 from shunter.planning.limited_view import wants_of
-from shunter.planning.view import ClusterView, Decides
+from shunter.planning.view import ClusterView, Decides, Decision
 from shunter.planning.view_reader import ViewReader
 
 
@@ -22,6 +22,8 @@ class Thinker:
     def decide(self, situation: Situation) -> DecisionRow:
         """Take in what is new, and decide."""
         decision = self.policy.decide(self.look(situation), situation.now, situation.budget)
+        if not isinstance(decision, Decision):
+            raise TypeError(f"decide answered {decision!r}, not a Decision")
         return decision_row(decision, situation.delta.number)
 
     @property

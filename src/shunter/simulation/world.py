@@ -54,6 +54,7 @@ class Outcome:
     changes: Counter[str]  # that were committed, by kind
     virtual_s: float
     waits: Waits
+    failures: Counter[str]  # of the policy, where the default decided in its place
 
 
 class Failed(AssertionError):
@@ -78,8 +79,12 @@ def simulate(seed: int, echo: bool = False, brains: Brains = SEEDED) -> Outcome:
             raise Failed(seed, *failure)
         trace, elapsed_s = world.trace, asyncio.get_running_loop().time()
         checkers = world.checkers
+        failures: Counter[str] = Counter()
+        for brain in (manager.engine.brain for manager in world.managers):
+            failures[brain.trouble] += brain.failures
         return Outcome(
-            seed, trace.steps, trace.digest, trace.counts, checkers.checked, checkers.changes, elapsed_s, checkers.waits
+            seed, trace.steps, trace.digest, trace.counts, checkers.checked, checkers.changes, elapsed_s,
+            checkers.waits, +failures,
         )  # fmt: skip
 
     return run_virtual(main, seed)

@@ -35,6 +35,21 @@ def test_a_policy_that_lets_jobs_wait_for_ever_is_found_out(lazy: str, capsys: p
     ]
 
 
+@pytest.mark.parametrize(("body", "fault"), [("1 / 0", "ZeroDivisionError"), ("pass", "decide answered None")])
+def test_a_policy_in_whose_place_the_default_decided_is_not_praised(
+    body: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In rounds, and outside of them as in world 5."""
+    module = f"broken_{fault.split()[0].lower()}"
+    (tmp_path / f"{module}.py").write_text(f"class Broken:\n    def decide(self, view, now, budget):\n        {body}\n")
+    monkeypatch.chdir(tmp_path)
+    assert carry_out(["simulate", "--policy", f"{module}:Broken", "--seeds", "4-5"]) == 1
+    said = capsys.readouterr().out
+    for seed in (4, 5):
+        assert f"seed {seed}, {module}:Broken: the default decided in its place" in said
+    assert said.count(fault) == 2 and "0 of 2" in said
+
+
 def test_the_same_seed_gives_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for _ in range(2):
