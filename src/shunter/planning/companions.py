@@ -113,12 +113,20 @@ class Companions:
     def pass_heads(self, seat: Seat, gates: Gates) -> None:
         """Before the turn of a seat: whoever was blocked before and is more urgent has its claim."""
         while self._heads and self._rank(self._heads[-1]) < self._rank(seat):
-            self._block_head(self._heads.pop(), gates)
+            self.block(self._heads.pop(), gates)
 
-    def block(self, seat: Seat) -> None:
-        """The seat had its turn and found too little room."""
-        if self._claims is not None and seat.task_class.id not in self._recall.held:
-            self._claims.block(self._item(seat))
+    def block(self, seat: Seat, gates: Gates) -> None:
+        """The seat found too little room. It has a claim to no more than its queue and its licences let through."""
+        if self._claims is None or not seat.queued.count or seat.task_class.id in self._recall.held:
+            return
+        item = self._item(seat)
+        if item.is_whole:
+            may_start = gates.admit([(each, each.queued.count) for each in self.members(seat)])
+        else:
+            item = Item((replace(seat.queued, count=gates.most(seat, seat.queued.count)),))
+            may_start = item.count > 0
+        if may_start:
+            self._claims.block(item)
 
     # ---- gangs ----
 
@@ -185,7 +193,7 @@ class Companions:
             return
         if not decision.is_partial:
             while self._heads:
-                self._block_head(self._heads.pop(), gates)
+                self.block(self._heads.pop(), gates)
             self._claims.finish()
         if not decision.is_partial or self._claims.is_cut:
             decision.preemptions, is_cut = self._claims.preemptions, self._claims.is_cut
@@ -226,11 +234,6 @@ class Companions:
         if not self._recall.held:
             self._recall.held_at_ms = self._now_ms
         self._recall.held.add(seat.task_class.id)
-
-    def _block_head(self, seat: Seat, gates: Gates) -> None:
-        if seat.queued.count and gates.most(seat, 1) and seat.task_class.id not in self._recall.held:
-            assert self._claims is not None
-            self._claims.block(self._item(seat))
 
     def _item(self, seat: Seat) -> Item:
         """A gang may go anywhere: elsewhere there may never be room for all of it."""

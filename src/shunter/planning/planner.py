@@ -225,7 +225,7 @@ class Planner:
         if placed < count and not sitting.companions.is_cut:
             self._backlog.block(seat)
             self._ledger.tighten()
-            sitting.companions.block(seat)
+            sitting.companions.block(seat, sitting.gates)
         return placed
 
     def _place_gang(self, seat: Seat, sitting: Sitting) -> None:
@@ -245,8 +245,7 @@ class Planner:
             return
         for each in members:
             self._backlog.block(each)
-        if may_start:
-            sitting.companions.block(seat)
+        sitting.companions.block(seat, sitting.gates)
 
     def _record(self, seat: Seat, picked: Picked, placed: int, sitting: Sitting) -> None:
         """So many tasks of the seat have found their nodes, and the ledger knows."""

@@ -116,6 +116,32 @@ def test_nobody_is_preempted_for_a_class_that_its_queue_keeps_back() -> None:
     assert planner.decide(view, 0.0, PLENTY).preemptions == []
 
 
+def test_no_more_end_for_a_class_than_its_queue_and_its_licences_let_through() -> None:
+    yard = yard_of(4)
+    for _ in range(4):
+        yard.run(yard.make_class("low", 10, cpu=1), 1)
+    boss = Queued(yard.make_class("boss", 90, cpu=1, matlab=1), 4, 0)
+    planner = Planner(STAGES)
+    for licences, running_max, victims in ((9, 3, 3), (2, 9, 2), (9, 2, 2), (9, 9, 4)):
+        view = replace(
+            yard.view([boss]),
+            licences={"matlab": (licences, 0)},
+            queues={"default": QueueRules(running_max=running_max)},
+        )
+        assert sum(each.count for each in planner.decide(view, 0.0, PLENTY).preemptions) == victims
+
+
+def test_nobody_is_preempted_for_a_gang_that_is_not_let_through_as_a_whole_any_more() -> None:
+    yard = yard_of(4)
+    for _ in range(4):
+        yard.run(yard.make_class("low", 10, cpu=1), 1)
+    gang = [member(yard, 2, priority=90, cpu=1), member(yard, 1, priority=90, cpu=1)]
+    planner = Planner(STAGES)
+    assert sum(each.count for each in planner.decide(yard.view(gang), 0.0, PLENTY).preemptions) == 3
+    view = replace(yard.view(gang), queues={"default": QueueRules(running_max=2)})
+    assert planner.decide(view, 0.0, PLENTY).preemptions == []
+
+
 def test_a_winner_behind_a_gang_that_took_more_than_the_budget_waits_for_the_next_decision() -> None:
     yard = yard_of(1, 1, 1, 1)
     low = yard.make_class("low", 10, cpu=1)
