@@ -126,7 +126,8 @@ def _start(start: StartView) -> str:
 
 def _print_reasons(reasons: list[ReasonView]) -> None:
     columns = [Column("NODES", right=True), Column("REASON"), Column("FOR EXAMPLE")]
-    print_table(columns, ([f"{reason.nodes:,}", reason.text, ", ".join(reason.examples)] for reason in reasons))
+    rows = ([f"{each.nodes:,}" if each.nodes else "-", each.text, ", ".join(each.examples)] for each in reasons)
+    print_table(columns, rows)
 
 
 def _tell_plan(found: PlanView) -> None:
@@ -138,7 +139,8 @@ def _tell_plan(found: PlanView) -> None:
         if len(job.placements) > NODES_SHOWN:
             print(f"  and {len(job.placements) - NODES_SHOWN:,} more nodes")
         for reason in job.reasons[:REASONS_SHOWN]:
-            print(f"  {reason.nodes:,} node{'s' if reason.nodes != 1 else ''}: {reason.text}")
+            nodes = f"{reason.nodes:,} node{'s' if reason.nodes != 1 else ''}: " if reason.nodes else ""
+            print(f"  {nodes}{reason.text}")
     for preemption in found.preemptions:
         print(f"ends first: {preemption.count:,} of {preemption.name} on {preemption.node}")
     print(f"\n{found.sentence}")

@@ -15,7 +15,10 @@ JOB = "apiVersion: shunter.dev/v1\nkind: Job\nmetadata: {name: render}\nspec: {c
 PLANNED = {
     "name": "render", "namespace": "default", "verdict": "waits", "sentence": "1 of 3 tasks wait: cpu.", "count": 3,
     "starts": 2, "waits": 1, "placements": [{"node": "n1", "count": 2, "group": "main"}],
-    "reasons": [{"text": "cpu: needs 1, 0 free at most", "nodes": 4, "examples": ["n1"]}],
+    "reasons": [
+        {"text": "queue night is full", "nodes": 0},
+        {"text": "cpu: needs 1, 0 free at most", "nodes": 4, "examples": ["n1"]},
+    ],
 }  # fmt: skip
 PLAN = {"starts": False, "sentence": "2 of 3 start.", "state_version": 7, "policy": "e-pvm", "jobs": [PLANNED]}
 POLICIES = [
@@ -44,10 +47,12 @@ def test_why_lists_what_would_start_the_job_and_when_it_may_start(cluster: Clust
     }  # fmt: skip
     why = {
         "name": "render", "state": "pending", "sentence": "render waits.", "counts": {}, "suggestions": [suggestion],
+        "reasons": PLANNED["reasons"],
         "start": {"at": None, "basis": "nothing that runs says how long"},
     }  # fmt: skip
     cluster.answers["GET /jobs/render/why"] = answer(200, why)
     said = shunter("why", "render").out
+    assert [line.split()[:2] for line in said.splitlines()[3:5]] == [["-", "queue"], ["4", "cpu:"]]
     assert "Any one of these would start it now:\n  memory 64Gi → 48Gi fits 12 nodes  (spec.resources.memory)\n" in said
     assert said.endswith("No estimate of its start: nothing that runs says how long.\n")
     timed = why | {"start": {"at": "2026-01-02T03:04:05.000Z", "basis": "when a@1 ends"}}
@@ -68,6 +73,7 @@ def test_a_plan_that_waits_exits_with_1_and_says_why(cluster: Cluster, shunter: 
     assert said.out.splitlines() == [
         "render: waits; 1 of 3 tasks wait: cpu.",
         "  n1  2 tasks",
+        "  queue night is full",
         "  4 nodes: cpu: needs 1, 0 free at most",
         "",
         "2 of 3 start.",
