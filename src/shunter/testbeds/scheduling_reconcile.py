@@ -281,7 +281,9 @@ class _Course:
             problems.append(f"Testbed {self.spec.testbed} is being deleted before batch job {first} has run.")
         if problems:
             return self.fail(*problems)
-        return self.wait(f"{needs(self.lineup, first, free)} of testbed {self.spec.testbed}, for batch job {first}")
+        wanted = f"{needs(self.lineup, first, free)} of testbed {self.spec.testbed}, for batch job {first}"
+        is_troubled = testbed is not None and bool(testbed.status.node_problems)
+        return self.wait(wanted + ("; nodes of the testbed have problems" if is_troubled else ""))
 
     def await_completion(self) -> bool:
         if self.records.queued:

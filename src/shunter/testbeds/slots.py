@@ -11,7 +11,7 @@ from shunter.model.resources import CPU, format_amount
 from shunter.model.testbeds import Slot, SlotPlace, SlotState, TestbedSpec
 from shunter.testbeds.view import LabelledNode
 
-_WHOLE_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+_WHOLE_NUMBER = re.compile("[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,6 +182,17 @@ def test_the_next_jobs_are_submitted_only_when_those_before_have_started() -> No
     assert play.status("s").waits_for == "4 free slots of testbed default/tb, for batch job default/b"
 
 
+def test_who_waits_for_slots_of_a_testbed_in_trouble_says_so() -> None:
+    play = yard("a").settle()
+    name = next(iter(play.nodes))
+    play.nodes[name] = dataclasses.replace(play.nodes[name], is_ready=False)
+    play.scheduling("s", queue_of(*"aaaa")).settle()
+    told = "4 free slots of testbed default/tb, for batch job default/a; nodes of the testbed have problems"
+    assert play.status("s").waits_for == told
+    play.nodes[name] = dataclasses.replace(play.nodes[name], is_ready=True)
+    assert play.settle().status("s").waits_for == "batch job default/a to start"
+
+
 def test_slots_of_a_completed_job_are_not_given_away_while_its_processes_are_there() -> None:
     """S1-11."""
     play = yard("1", "2", slots=4).scheduling("s", queue_of(*"111222")).settle()
