@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from shunter.model.errors import Conflict, ShunterError
+from shunter.model.errors import Conflict, ShunterError, Unavailable
 from shunter.scheduler import ClusterView, Decision, ExternalScheduler
 from shunter.sdk.errors import NotReachable
 from shunter.sdk.schedulers.links import Link
@@ -59,7 +59,7 @@ def pauses(connect: Callable[[], EndedLink], most: int) -> list[float]:
     return found.seen
 
 
-@pytest.mark.parametrize("error", [TOOK_OVER, NotReachable("nobody answers")])
+@pytest.mark.parametrize("error", [TOOK_OVER, NotReachable("nobody answers"), Unavailable("the disk is full")])
 def test_who_is_sent_away_again_and_again_comes_back_less_often(error: ShunterError) -> None:
     """Two of one name take turns, and do not spend their time on it."""
     assert pauses(lambda: EndedLink(error), 8) == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shunter.log import Log
-from shunter.model.errors import Busy, Conflict, Invalid, Problem, ShunterError
+from shunter.model.errors import Busy, Conflict, Invalid, Problem, ShunterError, Unavailable
 from shunter.model.situations import WANTS_DEFAULT, DecisionAnswer, DecisionRow, Situation
 from shunter.sdk.errors import NotReachable
 from shunter.sdk.schedulers.links import Lease, Link
@@ -90,7 +90,7 @@ class ExternalScheduler:
             try:
                 self._link = self._connect()
                 self._serve(self._link)
-            except (NotReachable, Conflict, Busy) as error:
+            except (Unavailable, Conflict) as error:
                 if time.monotonic() - began_s > RETRY_MAX_S:
                     delay_s = RETRY_MIN_S
                 if not self._is_stopping.is_set():

@@ -24,6 +24,7 @@ from shunter.sdk.blocking import Aborted, Transport
 from shunter.sdk.client import Client
 from shunter.sdk.core import Core
 from shunter.sdk.endpoint import Finder
+from shunter.sdk.errors import NotReachable
 from shunter.sdk.objects import ALL_NAMESPACES, list_and_watch
 from shunter.sdk.schedulers.known_objects import KnownObjects
 from shunter.sdk.schedulers.links import Lease
@@ -95,6 +96,8 @@ class RestLink:
             self._items.put(error)
         except Aborted:
             pass
+        except Exception as error:  # else nobody would hear of it, and the scheduler wait for ever
+            self._items.put(NotReachable(f"the watch ended: {error!r}"))
 
     def _next(self) -> Situation | None:
         """The situation after the next whole commit, or the same again if it is time for that; None if neither."""
