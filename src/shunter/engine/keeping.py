@@ -189,7 +189,7 @@ class Keeping:
     def _is_late(self, member: Member) -> bool:
         """Counted from when it was asked for, or from when its node was lost."""
         table, row = self.round.state.table, member.group.base + member.index
-        since_ms = self.lasting.added_ms.get(member.group.number, self.lasting.began_ms)
+        since_ms = self.lasting.asked_ms(member.group.number)
         if table.lost[row]:
             since_ms = max(since_ms, int(table.ended_ms[row]))
         due_ms = since_ms + int(self.spec.update.deadline_s * 1000)

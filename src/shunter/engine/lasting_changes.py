@@ -47,10 +47,11 @@ def job_updated(state: State, job: Job, change: c.JobUpdated) -> None:
         if lasting.status == STEADY:
             lasting.good = version_of(job)
         return
+    if change.how != "update" or lasting.status not in (UPDATING, STALLED):
+        lasting.first_piece = job.next_group  # else what this update leaves as it is still has to prove itself
     if change.how != "restart" or lasting.status not in UNDER_WAY:  # a restart leaves the update what it is
         lasting.status = _STATUS[change.how]
-    lasting.reason, lasting.began_ms = change.reason, change.at_ms
-    lasting.first_piece, lasting.node = job.next_group, change.node
+    lasting.reason, lasting.began_ms, lasting.node = change.reason, change.at_ms, change.node
     if change.how == "restart":
         lasting.floors = {spec.name: job.next_group for spec in job.blueprint.groups}
         lasting.down = {}

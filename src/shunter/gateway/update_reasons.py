@@ -41,11 +41,11 @@ def _newest(state: State, job: Job) -> list[Member]:
 
 def _say_awaited(lasting: Lasting, awaited: list[Member], now_ms: int) -> str:
     """Who must get well for the next step, and what comes if he does not."""
-    first = min(awaited, key=lambda each: lasting.added_ms.get(each.group.number, lasting.began_ms))
+    first = min(awaited, key=lambda each: lasting.asked_ms(each.group.number))
     name = first.group.task_name(first.index)
     is_up = first.state == TaskState.RUNNING
     said = f"; {name} runs and is not healthy yet{ailment(first)}" if is_up else f"; {name} has not started yet"
-    since_ms = lasting.added_ms.get(first.group.number, lasting.began_ms)
+    since_ms = lasting.asked_ms(first.group.number)
     left_s = (since_ms - now_ms) / 1000 + first.group.spec.update.deadline_s
     if first.group.number < lasting.first_piece or left_s <= 0:
         return said

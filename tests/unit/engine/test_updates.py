@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
 from shunter.engine.books.lasting import PAST_MAX
 from shunter.model.errors import Conflict, NotFound
@@ -133,6 +134,27 @@ def test_a_version_that_is_never_healthy_is_rolled_back_with_the_reason() -> Non
         )
         assert (await types(stage))["tasks.healthy"] == 3
         assert (await types(stage))["tasks.unhealthy"] == 1
+
+    play(scene)
+
+
+@pytest.mark.parametrize("rollback", [True, False])
+def test_successors_that_a_further_update_leaves_as_they_are_must_be_healthy_in_its_time(rollback: bool) -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage, is_sick=is_v2)
+        update = Update(healthy_for_s=1.0, deadline_s=10.0, rollback=rollback)
+        [job] = await stage.submit(checked(3, "v1", update))
+        await players.act(3)
+        await stage.submit(checked(3, "v2", update))
+        await players.pass_time(8 if rollback else 30)
+        await stage.submit(checked(3, "v2", replace(update, unavailable_max=1)))
+        await players.pass_time(8)
+        lasting = stage.engine.state.lasting.jobs[job.job_id]
+        assert lasting.status == "updating"
+        await players.pass_time(20)
+        assert lasting.status == ("steady" if rollback else "stalled")
+        assert players.commands() == (["v1"] * 3 if rollback else ["v1", "v1", "v1", "v2"])
 
     play(scene)
 

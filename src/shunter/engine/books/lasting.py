@@ -54,7 +54,7 @@ class Lasting(msgspec.Struct, array_like=True):
     status: str = STARTING
     reason: str = ""
     began_ms: int = 0
-    first_piece: int = 0  # the first that was added since the last update began
+    first_piece: int = 0  # the first that was added since the update began, or those that it overtook
     node: int = 0  # only instances on this node follow the present version; 0 means all
     good: Version | None = None  # the last one by which all of it ran well
     before: Version | None = None  # the good one before that
@@ -67,6 +67,10 @@ class Lasting(msgspec.Struct, array_like=True):
         if not self.floors:
             return False
         return piece < max(self.floors.get(group, 0), self.floors.get(f"{group}/{index}", 0))
+
+    def asked_ms(self, piece: int) -> int:
+        """When a piece was asked for: as it was added, or when an update that came later left it as it is."""
+        return max(self.added_ms.get(piece, 0), self.began_ms)
 
     def is_down(self, group: str, index: int) -> bool:
         return bool(self.down) and f"{group}/{index}" in self.down
