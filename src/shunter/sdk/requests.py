@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
+from shunter.sdk.errors import Invalid, Problem
 from shunter.sdk.steps import Request
 
 JSON = ("Content-Type", "application/json")
@@ -206,6 +207,9 @@ def task_part(task: TaskKey) -> tuple[str, list[tuple[str, object]]]:
 
 
 def job_path(reference: str, below: str, namespace: str, query: Query = ()) -> str:
+    job, slash, _ = reference.partition("/")
+    if slash:
+        raise Invalid([Problem("job", "is a task, and this is about whole jobs", reference, f"write {job}")])
     return path_with(f"/jobs/{quote(reference, safe='@:')}{below}", [("namespace", namespace), *query])
 
 

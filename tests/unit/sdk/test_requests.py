@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.sdk import requests
+from shunter.sdk.errors import Invalid
 from shunter.sdk.steps import Request
 
 
@@ -14,7 +15,7 @@ from shunter.sdk.steps import Request
         (requests.cluster(), "GET", "/cluster"),
         (requests.job("render@3", "default"), "GET", "/jobs/render@3?namespace=default"),
         (requests.job("id:7", "film"), "GET", "/jobs/id:7?namespace=film"),
-        (requests.job("../nodes?x=1 &y", "a&b"), "GET", "/jobs/..%2Fnodes%3Fx%3D1%20%26y?namespace=a%26b"),
+        (requests.job("..?x=1 &y", "a&b"), "GET", "/jobs/..%3Fx%3D1%20%26y?namespace=a%26b"),
         (requests.job("a\r\nX: y", "default"), "GET", "/jobs/a%0D%0AX:%20y?namespace=default"),
         (requests.stop("a", "n", None, now=False), "DELETE", "/jobs/a?namespace=n"),
         (requests.stop("a", "n", 3, now=True), "DELETE", "/jobs/a/tasks/3?namespace=n&now=true"),
@@ -38,6 +39,11 @@ from shunter.sdk.steps import Request
 )
 def test_a_call_has_its_method_and_quoted_path(request_: Request, method: str, path: str) -> None:
     assert (request_.method, request_.path) == (method, path)
+
+
+def test_a_task_is_not_taken_for_a_job() -> None:
+    with pytest.raises(Invalid, match=r"job: is a task, and this is about whole jobs .*; write web"):
+        requests.job("web/1", "default")
 
 
 def test_labels_are_set_and_taken_away_in_one_body() -> None:
