@@ -74,7 +74,7 @@ def stop_application(round: Round, job: BatchJob, reason: str) -> None:
 
 def advance_application(round: Round, job: BatchJob) -> None:
     """Executors follow a driver that has started; when it has ended they are not needed any more. The first task that
-    fails ends all."""
+    fails ends all, and so does the first that somebody stops of a command, which no driver can make up for."""
     core = round.state.jobs.get(job.status.application)
     if core is None or core.state is JobState.STOPPING:
         return
@@ -83,6 +83,8 @@ def advance_application(round: Round, job: BatchJob) -> None:
         return
     driver = next((group for group in core.groups if group.spec.name == DRIVER), None)
     if driver is None:
+        if any(group.counts[TaskState.CANCELLED] for group in core.groups):
+            on_stop(round, core.id, None, now=False, reason="one of its executors was stopped")
         return
     state, has_executors = int(round.state.table.state[driver.base]), any(_pieces(core))
     if state == _RUNNING and not has_executors:

@@ -238,6 +238,26 @@ def test_a_failed_executor_ends_the_others_and_fails_job_and_scheduling_until_re
     play(scene)
 
 
+def test_an_executor_of_a_command_that_somebody_stops_ends_the_others_too() -> None:
+    """S1-27: they may wait for it for ever, and the job cannot complete any more."""
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage, nodes=1)
+        await make(stage, command("a"), queue("q", "a", "a"))
+        orders = stage.orders()
+        for node, order in orders:
+            await stage.started(node, order)
+        await stage.engine.stop_tasks(orders[0][1].job, ("executor", 0), now=False, reason="stopped by anna")
+        await stage.end(*orders[0], exit_code=143, how="stopped")
+        assert [range.group for range in stage.stops()] == [order.group for _, order in orders]
+        await stage.end(*orders[1], exit_code=143, how="stopped")
+        assert state_of(stage, "a") is BatchJobState.FAILED_SUBMISSION
+        job = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")]
+        assert job.status.problems == ["one of its executors was stopped"]
+
+    play(scene)
+
+
 def test_a_failed_job_is_reset_and_a_second_reset_has_nothing_to_do() -> None:
     """S1-27."""
 
