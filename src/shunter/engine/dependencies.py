@@ -42,7 +42,8 @@ def order_by_edges(round: Round, specs: Sequence[JobSpec], past: Past) -> Sequen
                 waits.setdefault(place, []).append(beside)
             elif find_target(round.state, spec.namespace, edge.job, past) is None:
                 path = f"items[{place}]." if len(specs) > 1 else ""
-                problems.append(_unknown(round.state, spec, edge, f"{path}spec.after[{number}].job"))
+                is_template = beside is not None or _is_template(round.state, spec.namespace, edge.job)
+                problems.append(_unknown(round.state, spec, edge, is_template, f"{path}spec.after[{number}].job"))
     if cycle := find_cycle(waits):
         shown = show_cycle(specs[place].name for place in cycle)
         problems.append(Problem("spec.after", f"jobs wait for one another: {shown}", fix="remove one of these edges"))
@@ -189,11 +190,14 @@ def _wish(when: str) -> str:
     return "ended" if when == "finished" else when
 
 
-def _unknown(state: State, spec: JobSpec, edge: After, path: str) -> Problem:
-    name = edge.job.partition("@")[0]
-    if state.templates.get(spec.namespace, name) is not None:
-        return Problem(path, "is a template that has no run yet", edge.job, "wait for its first run")
-    is_known = bool(state.next_run(spec.namespace, name) > 1)
+def _is_template(state: State, namespace: str, reference: str) -> bool:
+    return state.templates.get(namespace, reference.partition("@")[0]) is not None
+
+
+def _unknown(state: State, spec: JobSpec, edge: After, is_template: bool, path: str) -> Problem:
+    if is_template:
+        return Problem(path, "is a template that has no run yet", edge.job, "submit this after its first run")
+    is_known = bool(state.next_run(spec.namespace, edge.job.partition("@")[0]) > 1)
     message = "is a run that there is not" if is_known else "is a job that there is not"
     return Problem(path, message, edge.job, "submit it before, or in the same file")
 

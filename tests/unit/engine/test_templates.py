@@ -307,6 +307,19 @@ def test_a_plain_job_cannot_take_the_name_of_a_template() -> None:
     play(scene)
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_nothing_waits_for_a_template_that_has_no_run_yet(is_there: bool) -> None:
+    async def scene(stage: Stage) -> None:
+        later = spec("later", options=JobOptions(after=(After("tick"),)))
+        file = [later] if is_there else [cron(), later]
+        if is_there:
+            await stage.submit(cron())
+        with pytest.raises(Invalid, match=r"is a template that has no run yet \(got 'tick'\); submit this after its"):
+            await stage.submit(*file)
+
+    play(scene)
+
+
 def test_a_firing_that_cannot_be_carried_out_is_skipped_with_the_reason() -> None:
     async def scene(stage: Stage) -> None:
         options = JobOptions(schedule=Schedule("*/10 * * * *"), after=(After("gone"),))
