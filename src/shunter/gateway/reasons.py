@@ -124,9 +124,11 @@ def say_state(
         return f"{job.name} is stopping: {counts[TaskState.STOPPING]} of {total} tasks have not ended yet."
     live = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING]
     lasting = state.lasting.jobs.get(job.id)
-    if lasting is not None and lasting.down:
+    if lasting is not None and (lasting.down or counts[TaskState.FAILED]):
+        gone = ((len(lasting.down), "taken down"), (counts[TaskState.FAILED], "given up"))
+        told = ", ".join(f"{count} {how}" for count, how in gone if count)
         fix = f"`shunter restart {job.name}/INDEX` starts them again"
-        return f"{job.name} is running: {live} of {total} tasks are on nodes, {len(lasting.down)} taken down; {fix}."
+        return f"{job.name} is running: {live} of {total} tasks are on nodes, {told}; {fix}."
     if live and not counts[TaskState.RUNNING]:
         is_boxed = any(group.task.container is not None for group in job.blueprint.groups)
         where = f"; `shunter logs {job.name}` tells how far the image is" if is_boxed else ""

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from shunter.engine.endings import Summary
 from shunter.engine.views import job_view
 from shunter.gateway.reasons import say_state
-from shunter.model.jobs import Affinity
+from shunter.model.jobs import Affinity, Restart
 from shunter.ports.gateway import TaskQuery, TaskReference
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play
@@ -72,6 +72,20 @@ def test_groups_of_a_service_are_counted_by_instances_too() -> None:
         assert finished is not None
         ended = msgspec.msgpack.decode(finished.summary, type=Summary).view
         assert (ended.state, ended.count, ended.counts) == ("cancelled", 3, {"cancelled": 3})
+
+    play(scene)
+
+
+def test_why_says_what_has_given_up_and_how_it_comes_back() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        [job] = await stage.submit(service(2, restart=Restart("never")))
+        await players.act(3)
+        await players.end(next(iter(players.playing)), 1)
+        await players.act(5)
+        said = say_state(stage.engine.state, stage.engine.state.jobs[job.job_id], 0)
+        assert "1 of 2 tasks are on nodes, 1 given up; `shunter restart web/INDEX` starts" in said
 
     play(scene)
 
