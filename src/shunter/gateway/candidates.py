@@ -143,12 +143,12 @@ def _of_queue(state: State, job: Job) -> Iterator[Candidate]:
     queue = state.queues.get(name)
     settle = partial(_set_queue, name, queue.is_strict, queue.queued_max)
     if queue.is_paused:
-        text = f"resume queue {name}"
+        text = f"resume queue {name}: shunter queue resume {name}"
         arrange = partial(settle, running_max=queue.running_max)
         yield Candidate(RESUMING, f"queue.{name}.paused", True, False, text, arrange=arrange)
     elif queue.running_max and state.queue_widths[name] + _at_once(job) > queue.running_max:
         more = state.queue_widths[name] + _at_once(job)
-        text = f"running_max of queue {name} {queue.running_max} → {more}"
+        text = f"running_max {queue.running_max} → {more}: shunter queue set {name} --running-max {more}"
         arrange = partial(settle, running_max=more)
         yield Candidate(RAISING, f"queue.{name}.running_max", queue.running_max, more, text, arrange=arrange)
     if name != QUEUE_DEFAULT and (queue.is_paused or queue.is_strict or queue.running_max):
@@ -211,7 +211,7 @@ def _of_licences(spot: _Spot) -> Iterator[Candidate]:
         if total - used >= need:
             continue
         arrange = partial(_set_cluster, resource, str(used + need))
-        text = f"{resource} of the cluster {total} → {used + need}"
+        text = f"{resource} {total} → {used + need}: shunter cluster set {resource}={used + need}"
         yield Candidate(RAISING, f"cluster.{resource}", total, used + need, text, arrange=arrange)
         if total > used:
             text = f"{resource} {need} → {total - used}, which are free"

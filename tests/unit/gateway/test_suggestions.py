@@ -200,7 +200,8 @@ def test_a_paused_queue_a_full_one_and_a_cordoned_node_can_be_opened() -> None:
         assert set(found) == {"queue.night.paused", "spec.queue"}
         stage.engine.tell(set_queue(False, 1))
         await stage.run("second", queue="night", priority=40)
-        assert (await suggestions(stage, "second"))["queue.night.running_max"].after == 2
+        raised = (await suggestions(stage, "second"))["queue.night.running_max"]
+        assert (raised.after, raised.text) == (2, "running_max 1 → 2: shunter queue set night --running-max 2")
         stage.engine.tell(lambda round: round.record(c.NodeSwitched(1, "cordon", "repair", round.now_ms, "n1")))
         await stage.run("third")
         assert [each.text for each in (await suggestions(stage, "third")).values()] == [
