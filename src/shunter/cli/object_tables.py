@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shunter.cli.printing import Column, age, print_table
-from shunter.model.object_views import ObjectView, PastSchedulingView
+from shunter.model.object_views import ObjectView, PastRunView, PastSchedulingView
 
 TITLES = {
     "Testbed": ["STATE", "SLOTS", "FREE", "RESERVED", "OCCUPIED", "NODES", "CLAIMED BY", "AGE"],
@@ -17,6 +17,7 @@ TITLES = {
 NUMBERS = frozenset({"SLOTS", "FREE", "RESERVED", "OCCUPIED", "NODES", "RUNS"})
 ENGINES = {"sparkSpec": "spark", "flinkSpec": "flink", "commandSpec": "command"}
 PROGRESS = ("Acquiring", "InQueue", "Submitted", "Scheduled", "Completed")
+RESULTS_SHOWN = 6  # of the runs of one Scheduling
 
 
 def print_objects(kind: str, found: Sequence[ObjectView], *, spaces: bool) -> None:
@@ -113,11 +114,20 @@ def print_past(found: Iterable[PastSchedulingView]) -> None:
             each.mode,
             str(len(each.runs)),
             age(each.deleted_at),
-            ", ".join(f"{run.name} {_result(run.successful)}" for run in each.runs) or "-",
+            results_of(each.runs),
         ]
         for each in found
     )
     print_table([Column(title, right=title in ("UID", "RUNS")) for title in titles], rows, state_column=2)
+
+
+def results_of(runs: Sequence[PastRunView]) -> str:
+    """Of each run; of many, how many ended how, and the first that did not end well."""
+    if len(runs) <= RESULTS_SHOWN:
+        return ", ".join(f"{run.name} {_result(run.successful)}" for run in runs) or "-"
+    counts = Counter(_result(run.successful) for run in runs)
+    bad = next((f"; the first that did not: {run.name}" for run in runs if not run.successful), "")
+    return ", ".join(f"{count:,} {word}" for word, count in counts.most_common()) + bad
 
 
 def _result(successful: bool | None) -> str:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from shunter.cli.completion import OFFERED_MAX
 from shunter.cli.describe import ROW_SHOWN_MAX
 from shunter.cli.object_options import complete_kinds, complete_objects
+from shunter.cli.object_tables import results_of
 from shunter.cli.printing import yaml_text
 from shunter.model.batch_jobs import (
     BatchJobState,
@@ -29,6 +30,7 @@ from shunter.model.batch_jobs import (
 from shunter.model.documents import parse_documents
 from shunter.model.errors import Conflict
 from shunter.model.object_meta import ObjectName
+from shunter.model.object_views import PastRunView
 from shunter.model.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
 from shunter.model.testbeds import Slot, SlotHolder, SlotPlace, SlotState, TestbedState, TestbedStatus
 from shunter.ports.callers import Caller
@@ -537,3 +539,14 @@ _PLAIN = st.recursive(
 @given(st.dictionaries(st.text(min_size=1, max_size=6), _PLAIN, min_size=1, max_size=4))
 def test_yaml_that_is_printed_is_read_as_the_same(plain: dict[str, Any]) -> None:
     assert parse_documents(yaml_text(plain)) == [plain]
+
+
+def test_the_results_of_many_runs_are_counted() -> None:
+    same = {"namespace": "default", "slot_ids": [0], "nodes": ["n1"], "start": None, "stop": None}
+    runs = [
+        msgspec.convert({"name": f"j{number}", "successful": number != 7, **same}, PastRunView)
+        for number in range(1_000)
+    ]
+    assert results_of(runs) == "999 succeeded, 1 failed; the first that did not: j7"
+    assert results_of(runs[6:9]) == "j6 succeeded, j7 failed, j8 succeeded"
+    assert results_of([]) == "-"
