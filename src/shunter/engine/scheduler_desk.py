@@ -22,7 +22,7 @@ from shunter.model.errors import TooLarge, Unavailable
 from shunter.model.situations import DecisionAnswer, DecisionRow, Situation
 from shunter.planning.decision_rows import read_decision
 from shunter.planning.ledger import Ledger
-from shunter.planning.limited_view import limit_view
+from shunter.planning.limited_view import limit_view, wants_of
 from shunter.ports.clock import Clock
 from shunter.ports.flight import FlightLog
 
@@ -50,7 +50,7 @@ class SchedulerDesk:
     def __init__(self, host: Host, clock: Clock, random: Random) -> None:
         self._host, self._clock = host, clock
         self._schedulers = Schedulers(lambda: f"{host.epoch}-{random.getrandbits(64):016x}")
-        self.onlookers = Onlookers(self._schedulers)
+        self.onlookers = Onlookers(self._schedulers, lambda: wants_of(host.brain.in_rounds))
         self._checking = Ledger()
 
     # ---- what schedulers ask ----
@@ -62,7 +62,7 @@ class SchedulerDesk:
 
     async def next(self, session: Session) -> Situation | None:
         """The situation as soon as it is another one than was shown last; None when the session is over. A shadow is
-        shown every situation on which the active policy decided, and the decision."""
+        shown every situation that the active policy was shown, and what it decided."""
         if session.mode == SHADOW:
             return await self._next_decided(session)
         while not session.is_over:
@@ -82,10 +82,12 @@ class SchedulerDesk:
         return None
 
     async def _next_decided(self, session: Session) -> Situation | None:
-        while not session.backlog and not session.is_over:
+        while not session.is_over:
+            if session.backlog and session.backlog[0].is_settled(self._now_ms()):
+                return session.backlog.popleft().situation
             session.news.clear()
             await session.news.wait()
-        return session.backlog.popleft() if session.backlog else None
+        return None
 
     def renew(self, token: str) -> Session:
         session = self._schedulers.find(token, self._now_ms())
@@ -115,6 +117,8 @@ class SchedulerDesk:
         session.news.set()
         if self.onlookers.flight is not None:
             self.onlookers.flight.decided(session.name, row, answer)
+        if self._leads(session):
+            self.onlookers.decided(session, row)
         return answer
 
     def _on_decision(self, round: Round, session: Session, row: DecisionRow) -> DecisionAnswer:
@@ -187,8 +191,11 @@ class SchedulerDesk:
         if session.is_local:
             self._schedulers.renew(session, self._now_ms())
             self._host.wake()  # to look at the clock when it thinks too long
-        view = limit_view(build_view(self._host.state), session.writer.wants)
-        situation = Situation(now, self._host.settings.round_placements_max, session.writer.write(view))
+        view = build_view(self._host.state)
+        delta = session.writer.write(limit_view(view, session.writer.wants))
+        situation = Situation(now, self._host.settings.round_placements_max, delta)
+        if self._leads(session) and self._schedulers.has_shadows:
+            self.onlookers.look_on(session, situation, view)
         if self.onlookers.flight is not None:
             self.onlookers.flight.shown(session.name, situation, session.writer.wants)
         return situation

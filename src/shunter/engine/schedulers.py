@@ -48,8 +48,8 @@ class Session:
     credit: float = DECISIONS_BURST
     credit_ms: int = 0
     news: asyncio.Event = field(default_factory=asyncio.Event)
-    # Of shadows: situations on which others have decided, and their decisions by number. `refused` counts differences.
-    backlog: deque[Situation] = field(default_factory=deque)
+    # Of shadows: situations on which others decide, and their decisions by number. `refused` counts differences.
+    backlog: deque[Glimpse] = field(default_factory=deque)
     actives: dict[int, DecisionRow] = field(default_factory=dict)
 
     def is_alive(self, now_ms: int) -> bool:
@@ -68,6 +68,18 @@ class Session:
             fault = f"scheduler {self.name} decides more than {DECISIONS_PER_S:g} times a second"
             raise Busy(fault, (1 - self.credit) / DECISIONS_PER_S)
         self.credit -= 1
+
+
+@dataclass(slots=True)
+class Glimpse:
+    """What a shadow is to be shown. `leader` was shown it as its situation `number` and may still decide on it."""
+
+    situation: Situation
+    leader: Session | None = None
+    number: int = 0
+
+    def is_settled(self, now_ms: int) -> bool:
+        return self.leader is None or not self.leader.is_alive(now_ms)
 
 
 class Schedulers:

@@ -158,10 +158,11 @@ class ExternalScheduler:
                 return found
 
     def _decide(self, link: Link, session: _Session, thinker: Thinker, situations: list[Situation]) -> None:
-        """On the newest one, having looked at all; a shadow decides on each, as the active policy did."""
+        """On the newest one, having looked at all; a shadow decides on those on which the active policy did."""
         assert session.lease is not None, "the first situation brings it"
         for number, situation in enumerate(situations, start=1):
-            if number < len(situations) and self.mode == LEAD:
+            is_passed_over = number < len(situations) if self.mode == LEAD else situation.active is None
+            if is_passed_over:
                 thinker.look(situation)
                 continue
             row = thinker.decide(situation)
