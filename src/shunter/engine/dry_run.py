@@ -139,12 +139,15 @@ class DryRun:
         keep_up(round)
         self._read_off(round)
 
-    def place(self) -> None:
-        """The rounds of placing that a change would bring about; whoever is preempted ends at once, all together."""
+    def place(self, sparing: int = 0) -> None:
+        """The rounds of placing that a change would bring about; whoever is preempted ends at once, all together. Where
+        a task of the job `sparing` would have to end, it is over: whoever asks wants nothing of that."""
         for _ in range(ROUNDS_MAX):
             round = self._new_round()
             place(round, self._policy)
             self._read_off(round)
+            if any(job_id == sparing for job_id, _ in self.preempted):
+                break
             if not round.is_partial and not self._end_preempted():
                 break
 

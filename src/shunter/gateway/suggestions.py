@@ -90,7 +90,7 @@ class _Bench:
         except Rejected:
             return 0
         self._in_its_place = submitted.job_id
-        self.trial.place()
+        self.trial.place(sparing=self._job_id)
         self._is_used = bool(self.trial.placed or self.trial.preempted or candidate.arrange)
         return self.trial.started(submitted.job_id)
 

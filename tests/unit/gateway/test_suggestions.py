@@ -10,8 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shunter.engine import changes as c
+from shunter.engine.dry_run import DryRun, take_material
 from shunter.model.views import SuggestionView
 from shunter.ports.gateway import QueueChange
+from tests.unit.engine.stage import spec
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 
@@ -263,6 +265,25 @@ def test_no_job_is_to_preempt_its_own_tasks() -> None:
         await stage.join("n1", cpu=2)
         await stage.run("job", count=3, priority=50)
         assert "spec.priority" not in await suggestions(stage)
+
+    play(scene)
+
+
+def test_a_trial_is_over_as_soon_as_the_job_that_asks_would_have_to_end_tasks() -> None:
+    """Otherwise a large array, most of which runs, is tried out node by node."""
+
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=2)
+        await stage.run("job", count=3, priority=50)
+        engine = stage.engine
+        [job] = engine.state.jobs.values()
+        material = take_material(engine.state, engine.policy, engine.settings, 0)
+        for sparing, started in ((0, 2), (job.id, 0)):
+            trial = DryRun(material)
+            [submitted] = trial.submit([spec("urgent", 2, priority=90)], "anna")
+            trial.place(sparing)
+            assert trial.started(submitted.job_id) == started
+            assert {job_id for job_id, _ in trial.preempted} == {job.id}
 
     play(scene)
 
