@@ -202,7 +202,7 @@ def _sentence(jobs: list[PlannedJobView], waits: list[PlannedJobView], preemptio
     started = sum(job.starts for job in jobs)
     if waits:
         waiting = sum(job.waits for job in waits)
-        sentence = f"{started} of {_tasks(started + waiting)} would start now, {waiting} would wait"
+        sentence = f"{started:,} of {_tasks(started + waiting)} would start now, {waiting:,} would wait"
     elif started:
         sentence = f"everything would start now: {_tasks(started)}"
     else:

@@ -115,30 +115,31 @@ def say_state(
     waiting, queued = counts[TaskState.WAITING], counts[TaskState.QUEUED]
     waits = waits_for(state, job, now_ms) if waiting or (queued and job.is_held) else []
     if waits:
-        return f"{waiting + queued} of {total} tasks wait for {', and for '.join(waits)}."
+        return f"{waiting + queued:,} of {total:,} tasks wait for {', and for '.join(waits)}."
     if queued:
         return _say_queued(state, job, now_ms, filters, kept)
     if waiting:
-        return f"{waiting} of {total} tasks wait for others of the job to end first."
+        return f"{waiting:,} of {total:,} tasks wait for others of the job to end first."
     if counts[TaskState.STOPPING]:
-        return f"{job.name} is stopping: {counts[TaskState.STOPPING]} of {total} tasks have not ended yet."
+        return f"{job.name} is stopping: {counts[TaskState.STOPPING]:,} of {total:,} tasks have not ended yet."
     live = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING]
     lasting = state.lasting.jobs.get(job.id)
     if lasting is not None and (lasting.down or counts[TaskState.FAILED]):
         gone = ((len(lasting.down), "taken down"), (counts[TaskState.FAILED], "given up"))
         told = ", ".join(f"{count} {how}" for count, how in gone if count)
         fix = f"`shunter restart {job.name}/INDEX` starts them again"
-        return f"{job.name} is running: {live} of {total} tasks are on nodes, {told}; {fix}."
+        return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, {told}; {fix}."
     if live and not counts[TaskState.RUNNING]:
         is_boxed = any(group.task.container is not None for group in job.blueprint.groups)
         where = f"; `shunter logs {job.name}` tells how far the image is" if is_boxed else ""
-        return f"{job.name} is starting: {live} of {total} tasks were sent to nodes, none has started there yet{where}."
-    return f"{job.name} is running: {live} of {total} tasks are on nodes, none waits."
+        sent = f"{live:,} of {total:,} tasks were sent to nodes"
+        return f"{job.name} is starting: {sent}, none has started there yet{where}."
+    return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, none waits."
 
 
 def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], kept: Mapping[int, str]) -> str:
     counts = job.counts()
-    some = f"{counts[TaskState.QUEUED]} of {sum(counts)} tasks wait"
+    some = f"{counts[TaskState.QUEUED]:,} of {sum(counts):,} tasks wait"
     delayed = [at_ms for group in job.groups for at_ms in (group.delayed or {}).values()]
     if len(delayed) == counts[TaskState.QUEUED]:
         wait = format_duration(max(min(delayed) - now_ms, 0) / 1000)
@@ -157,7 +158,7 @@ def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], 
     reasons = reasons_of(state, job, filters, kept)
     if reasons:
         first = reasons[0]
-        nodes = f" ({first.nodes} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
+        nodes = f" ({first.nodes:,} node{'s' if first.nodes != 1 else ''})" if first.nodes else ""
         return f"{some}: {first.text}{nodes}."
     return f"{some} for their turn in the next round."
 

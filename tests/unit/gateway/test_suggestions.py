@@ -263,8 +263,10 @@ def test_no_job_is_to_preempt_its_own_tasks() -> None:
 
     async def scene(stage: GatewayStage) -> None:
         await stage.join("n1", cpu=2)
-        await stage.run("job", count=3, priority=50)
+        await stage.run("job", count=3000, priority=50)
         assert "spec.priority" not in await suggestions(stage)
+        sentence = (await stage.gateway.why(ANNA, reference("job"))).sentence
+        assert sentence == "2,998 of 3,000 tasks wait: cpu: needs 1, 0 free at most (1 node)."
 
     play(scene)
 
