@@ -20,6 +20,7 @@ POLL_S = 0.02
 AHEAD = Bar(at_least=1.0)
 RATE = Bar(at_least=1600)
 QUEUED_JOB_BYTES = Bar(at_most=2048)
+SPEC: dict[str, object] = {"command": ["/bin/true"], "resources": {"cpu": "1"}}
 NEVER_PLACED = "1000"  # more cores than the cluster has
 
 
@@ -42,9 +43,13 @@ def main() -> None:
         report.figure(f"the manager's memory with {queued:,} queued jobs", "bytes a job", sample, QUEUED_JOB_BYTES)
 
 
-def run_jobs(client: shunter.Client, jobs: int, prefix: str) -> float:
-    """Jobs per second from the submit to the end of the last one."""
+def run_jobs(client: shunter.Client, jobs: int, prefix: str, rows: int = 0) -> float:
+    """Jobs per second from the submit to the end of the last one. With `rows`, each waits for the end of the one that
+    is so many before it: no more are under way, and no lane is given the next one ahead of time."""
     manifests = [manifest(f"{prefix}-{number}") for number in range(jobs)]
+    if rows:
+        for number, job in enumerate(manifests[rows:]):
+            job["spec"] = {**SPEC, "after": [{"job": f"{prefix}-{number}"}]}
     begun = time.perf_counter()
     client.submit_many(manifests)
     client.job(
@@ -73,7 +78,7 @@ def submit_queued(client: shunter.Client, prefix: str, jobs: int) -> None:
 
 
 def manifest(name: str, cpu: str = "1") -> dict[str, object]:
-    spec = {"command": ["/bin/true"], "resources": {"cpu": cpu}}
+    spec = {**SPEC, "resources": {"cpu": cpu}}
     return {"apiVersion": "shunter.dev/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec}
 
 

@@ -1,5 +1,6 @@
-"""A queue of 1,000 one-executor jobs on 4 slots, no-ops as commands, beside as many plain one-task jobs on 4 lanes; and
-the way from the submit of a Scheduling to its first executor, among 200 testbeds of 50 slots.
+"""A queue of 1,000 one-executor jobs on 4 slots, no-ops as commands, beside as many plain one-task jobs on 4 lanes, and
+as many of which the manager lets 4 go at a time; and the way from the submit of a Scheduling to its first executor,
+among 200 testbeds of 50 slots.
 
 Run: python -m benchmarks.slots
 """
@@ -41,12 +42,16 @@ def main() -> None:
             {
                 "slots": lambda: run_queue(client, entries),
                 "plain": lambda: run_jobs(client, entries, f"plain-{next(numbers)}"),
+                "rows": lambda: run_jobs(client, entries, f"row-{next(numbers)}", rows=LANES),
             },
             options.rounds,
         )
     report.figure(f"a queue of {entries:,} executors on {LANES} slots", "executors/s", rates["slots"])
     report.figure(f"{entries:,} plain one-task jobs beside it", "jobs/s", rates["plain"])
+    report.figure(f"{entries:,} plain one-task jobs, {LANES} at a time", "jobs/s", rates["rows"])
     report.ratio("rate of executors in slots", rates["slots"], "plain one-task jobs", rates["plain"], OVERHEAD)
+    name = f"plain one-task jobs, {LANES} at a time"
+    report.ratio("rate of executors in slots", rates["slots"], name, rates["rows"])
     testbeds, submits = (TESTBEDS_SMALL, SUBMITS_SMALL) if options.small else (TESTBEDS, SUBMITS)
     with cluster("--cpu", str(testbeds + LANES)), shunter.connect() as client:
         prepare(client, "many", testbeds, SLOTS_PER_TESTBED, cpu="10m")
@@ -74,26 +79,27 @@ def run_queue(client: shunter.Client, entries: int) -> float:
     queue = [{"name": f"noop-{number}"} for number in range(entries)]
     begun = time.perf_counter()
     client.apply([scheduling("all", "queue-0", queue)])
-    _await_state(client, f"noop-{entries - 1}", "CompletedState")
+    _await_state(client, "batchjob", f"noop-{entries - 1}", "CompletedState")
+    _await_state(client, "scheduling", "all", "CompletedState")  # others may end after the last of the queue
     rate = entries / (time.perf_counter() - begun)
     client.delete("scheduling", "all")
-    _await_state(client, f"noop-{entries - 1}", "ReadyState")
+    _await_state(client, "batchjob", f"noop-{entries - 1}", "ReadyState")
     return rate
 
 
 def start_ms(client: shunter.Client, prefix: str, number: int) -> float:
     begun = time.time()
     client.apply([scheduling("one", f"{prefix}-{number}", [{"name": "nap"}])])
-    _await_state(client, "nap", "CompletedState")
+    _await_state(client, "batchjob", "nap", "CompletedState")
     [event] = client.get("batchjob", "nap").status["scheduledEvents"][-1:]
     client.delete("scheduling", "one")
-    _await_state(client, "nap", "ReadyState")
+    _await_state(client, "batchjob", "nap", "ReadyState")
     return (datetime.fromisoformat(event["start"]).timestamp() - begun) * 1000
 
 
-def _await_state(client: shunter.Client, job: str, state: str) -> None:
-    """Of one BatchJob: asking for the whole queue would cost the manager more than running it."""
-    while (found := client.get("batchjob", job).status["state"]) != state:
+def _await_state(client: shunter.Client, kind: str, name: str, state: str) -> None:
+    """Of one BatchJob first: asking for the whole queue again and again would cost the manager more than running it."""
+    while (found := client.get(kind, name).status["state"]) != state:
         assert not found.startswith("Failed"), found
         time.sleep(POLL_S)
 
