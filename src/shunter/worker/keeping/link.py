@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # the real one, in `typing`, would cost every keeper a me
 if TYPE_CHECKING:
     from typing import Any
 
-RECEIVE_BYTES = 256 * 2**10
+RECEIVE_BYTES = 64 * 2**10  # little enough for memory that is at hand: more is asked of the kernel, each time anew
 
 
 class Link:
