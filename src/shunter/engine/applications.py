@@ -7,7 +7,6 @@ they need nothing of the node, because the slot's reservation is theirs. Called 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import msgspec
 from msgspec.structs import replace
@@ -43,13 +42,6 @@ class CannotStart(Exception):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
-
-
-@dataclass(frozen=True, slots=True)
-class Executor:
-    group: Group
-    index: int  # in its piece
-    state: int
 
 
 def start_application(round: Round, job: BatchJob, start: StartApplication) -> int:
@@ -109,11 +101,10 @@ def application_of(round: Round, job: BatchJob) -> Application | None:
     core = round.state.jobs.get(status.application)
     if core is None:
         return _ended_application(round, job)
-    executors = list(executors_of(round.state, job))
-    states = [each.state for each in executors]
-    if len(executors) < status.replication or min(states) < _ASSIGNED:
+    states = executor_states(round.state, core).values()
+    if len(states) < status.replication or min(states) < _ASSIGNED:
         state = ApplicationState.SUBMITTED
-    elif any(each < _RUNNING for each in states) or core.state is JobState.STOPPING:  # some may never have started
+    elif min(states) < _RUNNING or core.state is JobState.STOPPING:  # some may never have started
         state = ApplicationState.SCHEDULED
     else:
         state = ApplicationState.RUNNING
@@ -130,7 +121,7 @@ def uses_of(state: State, testbed: Testbed) -> dict[SlotPlace, SlotUse]:
         core = state.jobs.get(job.status.application)
         if core is None:
             continue
-        states = {each.group.shows(each.index): each.state for each in executors_of(state, job)}
+        states = executor_states(state, core)
         unborn = _SUCCEEDED if core.state is JobState.STOPPING else _QUEUED
         for number, place in enumerate(job.status.places):
             task, before = states.get(number, unborn), holders.get(place)
@@ -140,12 +131,12 @@ def uses_of(state: State, testbed: Testbed) -> dict[SlotPlace, SlotUse]:
     return uses
 
 
-def executors_of(state: State, job: BatchJob) -> Iterator[Executor]:
-    core = state.jobs.get(job.status.application)
-    if core is not None:
-        for piece in _pieces(core):
-            for index in range(piece.count):
-                yield Executor(piece, index, int(state.table.state[piece.base + index]))
+def executor_states(state: State, core: Job) -> dict[int, int]:
+    """Of those that there are, by their number in the application."""
+    column = state.table.state
+    return {
+        piece.shows(index): column.item(piece.base + index) for piece in _pieces(core) for index in range(piece.count)
+    }
 
 
 def _in_pieces(spec: JobSpec, job: BatchJob) -> JobSpec:

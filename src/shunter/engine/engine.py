@@ -216,7 +216,7 @@ class Engine(Requests):
             keep_up(round)
             end_jobs(round)  # before placing: what waited for them may be placed at once
             keep_up(round)
-            reconcile(round)
+            reconcile(round, is_placing_next=not self._is_paused)
             is_led = self.schedulers.is_led(round.now_ms)
             if self._is_paused:
                 keep_gangs_whole(round)

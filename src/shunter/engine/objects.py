@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import compress
-from operator import is_not
 from typing import Any
 
 import msgspec
@@ -22,12 +20,13 @@ from shunter.model.object_drafts import check_own, is_settled, settle
 from shunter.model.object_meta import Document, Meta, ObjectName
 from shunter.model.object_wire import object_document
 from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft, Object
-from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState
+from shunter.model.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingState
 from shunter.model.testbeds import TestbedState
 from shunter.testbeds.batch_job_reconcile import reset
 from shunter.testbeds.strategies import impossible
 
 OBJECTS_MAX = 100_000  # of one kind
+RECORDS_AT_ONCE = 64  # of a Scheduling's jobs, compared as one
 EXTERNAL_BYTES_MAX = 2**20  # of what schedulers keep with one BatchJob
 CREATED, CONFIGURED, UNCHANGED = "created", "configured", "unchanged"
 
@@ -97,14 +96,30 @@ def on_reset(round: Round, name: ObjectName) -> None:
 
 
 def move(round: Round, kind: str, object: Any, status: Any) -> None:
-    """Give it another status. Of a Scheduling's jobs, which may be many, those that differ are written."""
+    """Give it another status. Of a Scheduling's jobs, which may be many, those that differ are written; a BatchJob's
+    runs, of which it remembers a hundred, when there is another one or one has ended."""
     records, before = c.NO_RECORDS, round.state.objects.get(kind, object.meta.object_name)
     if isinstance(before, Scheduling) and len(before.status.jobs) == len(status.jobs):
-        is_other = map(is_not, before.status.jobs, status.jobs)
-        records = msgspec.Raw(msgspec.msgpack.encode(list(compress(enumerate(status.jobs), is_other))))
+        records = msgspec.Raw(msgspec.msgpack.encode(differing(before.status.jobs, status.jobs)))
         status = replace(status, jobs=())
+    elif isinstance(before, BatchJob) and before.status.events == status.events:
+        records, status = c.SAME_EVENTS, replace(status, events=())
     body, ref = msgspec.Raw(msgspec.msgpack.encode(status)), str(object.meta.object_name)
     round.record(c.ObjectMoved(kind, object.meta.uid, body, round.now_ms, status.state.word, ref, records))
+
+
+def differing(before: tuple[JobRecord, ...], after: tuple[JobRecord, ...]) -> list[tuple[int, JobRecord]]:
+    """The records that are not as they were, by index. Nearly all are the very same objects, and a run of those is
+    compared in a fraction of the time that its records take one by one."""
+    if before is after:
+        return []
+    return [
+        (index, after[index])
+        for first in range(0, len(after), RECORDS_AT_ONCE)
+        if before[first : first + RECORDS_AT_ONCE] != after[first : first + RECORDS_AT_ONCE]
+        for index in range(first, min(first + RECORDS_AT_ONCE, len(after)))
+        if before[index] != after[index]
+    ]
 
 
 def find(round: Round, kind: str, name: ObjectName) -> Any:

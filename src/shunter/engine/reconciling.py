@@ -6,7 +6,7 @@ Whatever they know is worked out from the state, so a manager that takes over lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import msgspec
 from msgspec.structs import replace
@@ -44,15 +44,17 @@ LOOKS_MAX = 20_000  # at objects in one round; the rest is looked at in the next
 _ORDER = {TESTBED: 0, BATCH_JOB: 1, SCHEDULING: 2}
 
 
-def reconcile(round: Round) -> None:
-    """Until nothing moves: the ends of applications free slots, and free slots start applications."""
-    book = round.state.objects
+def reconcile(round: Round, *, is_placing_next: bool = False) -> None:
+    """Until nothing moves: the ends of applications free slots, and free slots start applications. A Scheduling that
+    has asked for slots waits for its executors to have nodes: if placing is next, it is looked at again after that."""
     _stir_by_nodes(round)
     looks = 0
-    while book.stirred:
-        for key in _next(round.state):
+    have_asked: set[Key] = set()
+    while keys := _next(round.state, have_asked):
+        for key in keys:
             looks += 1
-            _look_at(round, *key)
+            if _look_at(round, *key) and is_placing_next:
+                have_asked.add(key)
         if round.maybe_over:
             keep_up(round)
             end_jobs(round)
@@ -76,12 +78,13 @@ def on_scheduling_due(round: Round, uid: int) -> None:
         round.state.objects.stir(SCHEDULING, name)
 
 
-def _next(state: State) -> list[Key]:
+def _next(state: State, later: Set[Key]) -> list[Key]:
     """Take those whose turn it is. Schedulings come when their testbeds and jobs are at rest: each then finds all that
     has happened to them in one look."""
     stirred = state.objects.stirred
-    found = [key for key in stirred if key[0] != SCHEDULING] or list(stirred)
-    found.sort(key=lambda key: (_ORDER[key[0]], _age(state, key)))
+    found = [key for key in stirred if key[0] != SCHEDULING] or [key for key in stirred if key not in later]
+    if len(found) > 1:
+        found.sort(key=lambda key: (_ORDER[key[0]], _age(state, key)))
     for key in found:
         del stirred[key]
     return found
@@ -105,14 +108,16 @@ def _stir_by_nodes(round: Round) -> None:
             book.stir(TESTBED, name)
 
 
-def _look_at(round: Round, kind: str, name: ObjectName) -> None:
+def _look_at(round: Round, kind: str, name: ObjectName) -> bool:
+    """Whether it is a Scheduling that has asked for slots."""
     object = round.state.objects.get(kind, name)
     if isinstance(object, Testbed):
         _look_at_testbed(round, object)
     elif isinstance(object, BatchJob):
         _look_at_batch_job(round, object)
     elif isinstance(object, Scheduling):
-        _look_at_scheduling(round, object)
+        return _look_at_scheduling(round, object)
+    return False
 
 
 # ---- testbeds ----
@@ -151,10 +156,8 @@ def labelled_nodes(state: State, testbed: Testbed) -> list[tuple[int, LabelledNo
             if row not in state.nodes.records:
                 continue
             node, mine = view.names[row], own.get(view.names[row], {})
-            free = {
-                resource: int(view.capacity[row, column] - view.reserved[row, column]) + mine.get(resource, 0)
-                for column, resource in enumerate(view.resources)
-            }
+            columns = zip(view.resources, view.capacity[row].tolist(), view.reserved[row].tolist(), strict=True)
+            free = {resource: capacity - taken + mine.get(resource, 0) for resource, capacity, taken in columns}
             because = view.ineligible_because.get(row, "")
             found.append((row, LabelledNode(node, value, free, bool(view.eligible[row]), because)))
     return found
@@ -199,7 +202,7 @@ def _with_application(round: Round, job: BatchJob, outcome: BatchJobOutcome) -> 
 # ---- schedulings ----
 
 
-def _look_at_scheduling(round: Round, scheduling: Scheduling) -> None:
+def _look_at_scheduling(round: Round, scheduling: Scheduling) -> bool:
     book, name = round.state.objects, scheduling.meta.object_name
     testbed = book.testbeds.get(scheduling.spec.testbed)
     view = SchedulingView(
@@ -222,6 +225,7 @@ def _look_at_scheduling(round: Round, scheduling: Scheduling) -> None:
         round.past.append(past_scheduling(round, scheduling))
         round.record(c.ObjectDropped(SCHEDULING, scheduling.meta.uid, round.now_ms, str(name)))
         _stir_waiting(round.state, scheduling)
+    return bool(outcome.requests)
 
 
 def _claim(round: Round, name: ObjectName, outcome: SchedulingOutcome) -> None:

@@ -3,6 +3,8 @@ schedulers want to remember of them."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from shunter.model.lifecycles import State
@@ -23,7 +25,7 @@ class BatchJobState(State):
     FAILED_SUBMISSION = 7
     FAILED = 8
 
-    @property
+    @cached_property
     def word(self) -> str:
         """As on the wire: `InQueueState`. One has another ending."""
         camel = "".join(part.capitalize() for part in self.name.split("_"))

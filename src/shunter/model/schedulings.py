@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from shunter.model.lifecycles import State
@@ -20,7 +22,7 @@ class SchedulingState(State):
     FINISHED = 5
     FAILED = 6
 
-    @property
+    @cached_property
     def word(self) -> str:
         """As on the wire: `AwaitingCompletionState`."""
         return "".join(part.capitalize() for part in self.name.split("_")) + "State"
@@ -35,7 +37,7 @@ class JobProgress(State):
     SCHEDULED = 3
     COMPLETED = 4
 
-    @property
+    @cached_property
     def word(self) -> str:
         return "".join(part.capitalize() for part in self.name.split("_"))
 

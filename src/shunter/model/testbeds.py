@@ -3,6 +3,8 @@ BatchJobs can use; natively it is a reservation, on Kubernetes a ghost pod."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from shunter.model.lifecycles import State
@@ -18,7 +20,7 @@ class SlotState(State):
     OCCUPIED = 2
     ERROR = 3  # its node takes no work
 
-    @property
+    @cached_property
     def word(self) -> str:
         return self.name
 
@@ -30,7 +32,7 @@ class TestbedState(State):
     RUNNING = 3
     ERROR = 4
 
-    @property
+    @cached_property
     def word(self) -> str:
         return self.name
 

@@ -4,8 +4,9 @@ queue may have a hundred thousand entries, of which one look moves a few.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from shunter.model.schedulings import JobRecord, SchedulingSpec
@@ -22,10 +23,14 @@ class Lineup:
         self.queue = [self.index[job] for job in spec.queue]
         self.executors = Counter(self.queue)
 
-    def waiting(self, queued: Sequence[int]) -> Iterable[int]:
-        """The queue's executors of these jobs, in order. `queued` is sorted, so none stands before the first's."""
+    def waiting(self, queued: Sequence[int]) -> Iterator[int]:
+        """The queue's executors of these jobs, in order. `queued` is sorted, so none stands before the first's. Whoever
+        asks takes a few of many: each is searched for when it is asked for."""
         first = self.queue.index(queued[0], queued[0])  # behind all that were named before it, so not before its number
-        return filter(set(queued).__contains__, islice(self.queue, first, None))
+        for index in islice(self.queue, first, None):
+            place = bisect_left(queued, index)
+            if place < len(queued) and queued[place] == index:
+                yield index
 
 
 class Memory:

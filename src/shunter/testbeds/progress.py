@@ -37,6 +37,8 @@ class Records:
                 among.append(index)
 
     def put(self, index: int, record: JobRecord) -> None:
+        if record is self.all[index]:
+            return
         before, after = self._lists[self.all[index].progress], self._lists[record.progress]
         self.all[index], self._noted = record, None
         if before is after:

@@ -29,7 +29,8 @@ def lay_out(spec: TestbedSpec, nodes: Sequence[LabelledNode]) -> Layout:
     testbed does not fit, and has none anywhere."""
     numbered = [(int(node.label), node) for node in nodes if _WHOLE_NUMBER.fullmatch(node.label)]
     numbered.sort(key=lambda pair: (pair[0], pair[1].name))
-    node_problems = {node.name: found for node in nodes if (found := problems_of_node(spec, node))}
+    lacking = {node.name: found for _, node in numbered if (found := shortages(spec, node))}
+    node_problems = {node.name: found for node in nodes if (found := problems_of_node(spec, node, lacking))}
     return Layout(
         node_ids={
             SlotPlace(node.name, position): number
@@ -38,17 +39,18 @@ def lay_out(spec: TestbedSpec, nodes: Sequence[LabelledNode]) -> Layout:
         },
         node_problems=node_problems,
         problems=_problems_of_all(spec, nodes, numbered),
-        fits=not any(shortages(spec, node) for _, node in numbered),
+        fits=not lacking,
     )
 
 
-def problems_of_node(spec: TestbedSpec, node: LabelledNode) -> list[str]:
+def problems_of_node(spec: TestbedSpec, node: LabelledNode, lacking: Mapping[str, list[str]]) -> list[str]:
+    """`lacking` knows what nodes have too little of."""
     if not _WHOLE_NUMBER.fullmatch(node.label):
         return [
             f"Label {spec.node_label} is {node.label!r}, which is no whole number of zero or more. "
             f"Set it: shunter node label {node.name} {spec.node_label}=0"
         ]
-    problems = shortages(spec, node)
+    problems = list(lacking.get(node.name, ()))
     if not node.is_ready:
         problems.append(
             f"The node takes no work: {node.because or 'it is not ready'}. "

@@ -7,7 +7,8 @@ Running one of them twice on the same view answers the second time that there is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from shunter.model.batch_jobs import BatchJob, BatchJobStatus, CreationRequest
 from shunter.model.lifecycles import State
@@ -19,8 +20,7 @@ from shunter.testbeds.lineup import Memory
 # ---- testbeds ----
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledNode:
+class LabelledNode(msgspec.Struct, frozen=True):
     """A node that has the testbed's label."""
 
     name: str
@@ -31,8 +31,7 @@ class LabelledNode:
     because: str = ""  # why it is not
 
 
-@dataclass(frozen=True, slots=True)
-class SlotUse:
+class SlotUse(msgspec.Struct, frozen=True):
     """What a slot is used for: it is reserved for the executor from its request on, and occupied while it runs."""
 
     holder: SlotHolder
@@ -52,8 +51,7 @@ class ApplicationState(State):
     FAILED = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
+class Application(msgspec.Struct, frozen=True):
     id: int
     state: ApplicationState
     has_processes: bool  # some of its tasks are not gone yet: their slots are not free
@@ -66,8 +64,7 @@ class Application:
         return self.state in (ApplicationState.COMPLETED, ApplicationState.FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class BatchJobView:
+class BatchJobView(msgspec.Struct, frozen=True):
     job: BatchJob
     scheduling: Scheduling | None  # the one that claims it, if there is one of that name
     testbed: Testbed | None  # that its request names
@@ -75,8 +72,7 @@ class BatchJobView:
     now_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class StartApplication:
+class StartApplication(msgspec.Struct, frozen=True):
     """One executor in each of these slots, executor i in place i."""
 
     request: CreationRequest
@@ -84,8 +80,7 @@ class StartApplication:
     size: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchJobOutcome:
+class BatchJobOutcome(msgspec.Struct, frozen=True):
     """`statuses` are all that it passes through, in order: watchers see each. `start` comes with the first that is
     SUBMITTED: the engine fills in the application's id, there and in those behind it."""
 
@@ -101,26 +96,24 @@ class BatchJobOutcome:
 # ---- schedulings ----
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulingView:
+class SchedulingView(msgspec.Struct, frozen=True):
     scheduling: Scheduling
     job: Callable[[ObjectName], BatchJob | None]
     testbed: Testbed | None
     now_ms: int
     claimed: Callable[[], Iterable[BatchJob]]  # every job whose claim names this Scheduling, whatever its spec says now
     other: Callable[[ObjectName], Scheduling | None]  # any Scheduling: whoever holds what this one wants
-    memory: Memory = field(default_factory=Memory)  # of the looks before
+    memory: Memory = msgspec.field(default_factory=Memory)  # of the looks before
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulingOutcome:
+class SchedulingOutcome(msgspec.Struct, frozen=True):
     """What a Scheduling wants written. Claims and releases of jobs and testbed are carried out all or none; that they
     are free is seen in the same view, so natively they cannot fail."""
 
     statuses: tuple[SchedulingStatus, ...] = ()
     claims: tuple[ObjectName, ...] = ()  # jobs to claim
     releases: tuple[ObjectName, ...] = ()
-    requests: Mapping[ObjectName, CreationRequest] = field(default_factory=dict)
+    requests: Mapping[ObjectName, CreationRequest] = {}
     claims_testbed: bool = False
     releases_testbed: bool = False
     look_again_ms: int | None = None  # when its confirmation times out

@@ -4,19 +4,23 @@ crash."""
 from __future__ import annotations
 
 import json
+from random import Random
 
 import pytest
+from msgspec import Raw
+from msgspec.msgpack import decode, encode
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.changes import decode_round
-from shunter.engine.objects import move
-from shunter.model.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus
+from shunter.engine.objects import RECORDS_AT_ONCE, differing, move
+from shunter.engine.state import State
+from shunter.model.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus, ScheduledEvent
 from shunter.model.errors import Conflict, Invalid
 from shunter.model.jobs import JobOptions
-from shunter.model.object_meta import ObjectName
+from shunter.model.object_meta import Meta, ObjectName
 from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
-from shunter.model.schedulings import SchedulingSpec, SchedulingState
+from shunter.model.schedulings import JobProgress, JobRecord, SchedulingSpec, SchedulingState
 from shunter.model.testbeds import SlotState, TestbedSpec, TestbedState
 
 from .stage import Stage, play, spec
@@ -181,6 +185,57 @@ def test_of_a_long_queue_only_what_moves_is_written() -> None:
                     assert len(change.status) + len(change.records) < ENTRIES
 
     play(scene)
+
+
+def test_the_runs_of_a_batch_job_are_written_when_they_change_and_not_with_each_state() -> None:
+    async def run(stage: Stage) -> None:
+        await make(stage, queue("q", "a"))
+        for node, order in stage.orders():
+            await stage.started(node, order)
+            await stage.end(node, order)
+        await stage.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+        await stage.settle()
+
+    async def scene(stage: Stage) -> None:
+        await ready(stage)
+        await make(stage, command("a"))
+        await run(stage)
+        before = stage.engine.state.version
+        await run(stage)
+        assert len(stage.engine.state.objects.batch_jobs[ObjectName("default", "a")].status.events) == 2
+        moves = [
+            (change.state, len(decode(change.status, type=BatchJobStatus).events))
+            for logged in await stage.store.rounds_after(before, 1000)
+            for change in decode_round(logged.body)
+            if isinstance(change, c.ObjectMoved) and change.type == BATCH_JOB
+        ]
+        assert [written for state, written in moves if state in ("RunningState", "CompletedState")] == [2, 2]
+        others = ["InQueueState", "SubmittedState", "ScheduledState", "PendingDeletion", "ReadyState"]
+        assert [state for state, written in moves if not written] == others
+
+    play(scene)
+
+
+def test_a_status_that_was_logged_with_all_its_runs_replays_as_it_was() -> None:
+    """As logs have it that were written before runs could be left out."""
+    state, name = State(), ObjectName("default", "a")
+    state.apply(c.ObjectSet(BATCH_JOB, Meta(1, "default", "a", 1, "ada"), Raw(encode(BatchJobSpec())), 1))
+    for count in (1, 2, 1):
+        runs = tuple(ScheduledEvent(number, name, BED, (0,), number) for number in range(count))
+        status = BatchJobStatus(BatchJobState.RUNNING, runs)
+        state.apply(c.ObjectMoved(BATCH_JOB, 1, Raw(encode(status)), 2, "RunningState", "default/a"))
+        assert state.objects.batch_jobs[name].status == status
+
+
+@pytest.mark.parametrize("count", [0, 1, RECORDS_AT_ONCE - 1, RECORDS_AT_ONCE, RECORDS_AT_ONCE + 1, 300])
+def test_of_a_schedulings_records_exactly_those_that_differ_are_written(count: int) -> None:
+    chance = Random(count)
+    before = tuple(JobRecord(JobProgress.IN_QUEUE) for _ in range(count))
+    for changes in range(5):
+        other = set(chance.sample(range(count), min(changes, count)))
+        after = tuple(JobRecord(JobProgress.SUBMITTED, (n,)) if n in other else before[n] for n in range(count))
+        assert differing(before, after) == [(index, after[index]) for index in sorted(other)]
+    assert differing(before, tuple(JobRecord(JobProgress.IN_QUEUE) for _ in range(count))) == []
 
 
 def test_a_deleted_scheduling_stops_its_jobs_and_gives_the_slots_back_when_they_are_gone() -> None:

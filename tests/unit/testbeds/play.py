@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -193,7 +193,7 @@ class Play:
                 if slot.place.node == node.name:
                     taken.update(slot.size)
             free = {resource: amount - taken[resource] for resource, amount in node.free.items()}
-            found.append(replace(node, free=free))
+            found.append(msgspec.structs.replace(node, free=free))
         return found
 
     def uses(self, testbed: ObjectName) -> dict[SlotPlace, SlotUse]:
@@ -257,7 +257,7 @@ class Play:
     def look_at_scheduling(self, name: ObjectName) -> bool:
         afresh = reconcile_scheduling(self.view_of_scheduling(name))
         memory = self.memories.setdefault(name, Memory())
-        outcome = reconcile_scheduling(replace(self.view_of_scheduling(name), memory=memory))
+        outcome = reconcile_scheduling(msgspec.structs.replace(self.view_of_scheduling(name), memory=memory))
         assert outcome == afresh, "what the looks before have left changes what this one makes of it"
         if outcome.is_empty:
             return False

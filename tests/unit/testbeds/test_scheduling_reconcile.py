@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from msgspec.structs import replace
 
@@ -185,11 +183,11 @@ def test_the_next_jobs_are_submitted_only_when_those_before_have_started() -> No
 def test_who_waits_for_slots_of_a_testbed_in_trouble_says_so() -> None:
     play = yard("a").settle()
     name = next(iter(play.nodes))
-    play.nodes[name] = dataclasses.replace(play.nodes[name], is_ready=False)
+    play.nodes[name] = replace(play.nodes[name], is_ready=False)
     play.scheduling("s", queue_of(*"aaaa")).settle()
     told = "4 free slots of testbed default/tb, for batch job default/a; nodes of the testbed have problems"
     assert play.status("s").waits_for == told
-    play.nodes[name] = dataclasses.replace(play.nodes[name], is_ready=True)
+    play.nodes[name] = replace(play.nodes[name], is_ready=True)
     assert play.settle().status("s").waits_for == "batch job default/a to start"
 
 
@@ -296,7 +294,7 @@ def test_a_look_in_the_midst_of_a_long_queue_asks_only_for_the_jobs_that_run_or_
         found = play.jobs[name]
         return replace(found, claim=Claim(named("s"), request), status=replace(found.status, state=state, places=()))
 
-    looked = dataclasses.replace(view, scheduling=replace(view.scheduling, status=status), job=job)
+    looked = replace(view, scheduling=replace(view.scheduling, status=status), job=job)
     reconcile_scheduling(looked)
     assert set(asked) <= {*running, *names[504:508]}
     assert len(asked) < 50

@@ -4,10 +4,10 @@ behind. The play checks after every write that no slot has two users and that no
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from shunter.model.schedulings import SchedulingSpec
 from shunter.testbeds.view import ApplicationState

@@ -143,12 +143,10 @@ class ObjectBook:
     def _moved(self, change: c.ObjectMoved) -> None:
         name = self._names[change.uid]
         before, status = self._tables[change.type][name], _status_decoders[change.type].decode(change.status)
-        records = _records_decoder.decode(change.records)
-        if records is not None:
-            jobs = list(before.status.jobs)
-            for index, record in records:
-                jobs[index] = record
-            status = replace(status, jobs=tuple(jobs))
+        if change.type == BATCH_JOB and change.records == c.SAME_EVENTS:
+            status = replace(status, events=before.status.events)
+        elif change.type == SCHEDULING and (records := _records_decoder.decode(change.records)) is not None:
+            status = replace(status, jobs=_with_records(before.status.jobs, records))
         self._note(MODIFIED, change.type, before, replace(before, status=status))
 
     def _claimed(self, change: c.BatchJobClaimed) -> None:
@@ -162,7 +160,7 @@ class ObjectBook:
         """Take the next revision, keep the object, and remember what watchers shall hear."""
         self.revision += 1
         if after is not None:
-            after = replace(after, meta=_at_revision(after.meta, self.revision))
+            after = replace(after, meta=replace(after.meta, revision=self.revision))
         self._put(kind, before, after)
         self.recent.append(ObjectEvent(self.revision, action, kind, after if after is not None else before))
 
@@ -197,7 +195,9 @@ class ObjectBook:
             self.stir(BATCH_JOB, job)
 
     def _reserve(self, old: tuple[Slot, ...], new: tuple[Slot, ...]) -> None:
-        """What its slots take of the nodes."""
+        """What its slots take of the nodes. Mostly they are where they were, and as large: only their use is other."""
+        if len(old) == len(new) and all(map(_is_alike, old, new)):
+            return
         sizes: dict[str, dict[str, int]] = {}
         for sign, slots in ((-1, old), (1, new)):
             for slot in slots:
@@ -211,10 +211,11 @@ class ObjectBook:
 
     def _settle_batch_job(self, name: ObjectName, before: BatchJob | None, after: BatchJob | None) -> None:
         old, new = before.status if before else None, after.status if after else None
-        if old is not None and old.application and (new is None or new.application != old.application):
-            self.applications.pop(old.application, None)
-        if new is not None and new.application:
-            self.applications[new.application] = name
+        left, has = old.application if old else 0, new.application if new else 0
+        if left != has:
+            self.applications.pop(left, None)
+            if has:
+                self.applications[has] = name
         _index(self.asking, name, _asked(before), _asked(after))
         used, uses = _used(before), _used(after)
         if used != uses:
@@ -227,16 +228,22 @@ class ObjectBook:
         else:
             self.submitted.pop(name, None)
         old_claim, new_claim = before.claim if before else None, after.claim if after else None
-        if old_claim is not None and (new_claim is None or new_claim.scheduling != old_claim.scheduling):
-            _discard(self.claimed, old_claim.scheduling, name)
-            self.stir(SCHEDULING, old_claim.scheduling)
-        if new_claim is not None:
-            self.claimed.setdefault(new_claim.scheduling, {})[name] = None
+        if old_claim is not new_claim:
+            self._settle_claim(name, old_claim, new_claim)
+        elif new_claim is not None:
             self.stir(SCHEDULING, new_claim.scheduling)
-        if old_claim != new_claim:
-            self.stir(BATCH_JOB, name)
         for scheduling in self.naming.get(name, ()):
             self.stir(SCHEDULING, scheduling)
+
+    def _settle_claim(self, name: ObjectName, old: Claim | None, new: Claim | None) -> None:
+        if old is not None and (new is None or new.scheduling != old.scheduling):
+            _discard(self.claimed, old.scheduling, name)
+            self.stir(SCHEDULING, old.scheduling)
+        if new is not None:
+            self.claimed.setdefault(new.scheduling, {})[name] = None
+            self.stir(SCHEDULING, new.scheduling)
+        if old != new:
+            self.stir(BATCH_JOB, name)
 
     def _stir_holder(self, testbed: ObjectName | None, job: ObjectName) -> None:
         """The testbed, if it still shows a slot as the job's."""
@@ -264,6 +271,20 @@ def named_jobs(spec: SchedulingSpec) -> dict[ObjectName, None]:
     return dict.fromkeys(each.job for each in spec.slots) if spec.is_slot_based else dict.fromkeys(spec.queue)
 
 
+def _is_alike(old: Slot, new: Slot) -> bool:
+    return old.place == new.place and old.size == new.size
+
+
+def _with_records(jobs: tuple[JobRecord, ...], records: list[tuple[int, JobRecord]]) -> tuple[JobRecord, ...]:
+    """Without those that differ it stays the same tuple, which is compared at once."""
+    if not records:
+        return jobs
+    changed = list(jobs)
+    for index, record in records:
+        changed[index] = record
+    return tuple(changed)
+
+
 def _used(job: BatchJob | None) -> ObjectName | None:
     """The testbed in whose slots it may have executors."""
     return job.status.testbed if job is not None and job.status.state in _IN_SLOTS else None
@@ -274,10 +295,6 @@ def _asked(job: BatchJob | None) -> ObjectName | None:
     is_waiting = job is not None and job.claim is not None and job.status.state is BatchJobState.IN_QUEUE
     request = job.claim.request if job is not None and job.claim is not None and is_waiting else None
     return request.testbed if request is not None else None
-
-
-def _at_revision(meta: Meta, revision: int) -> Meta:
-    return replace(meta, revision=revision)
 
 
 def _index(

@@ -8,6 +8,7 @@ from shunter.engine.changes.row import Row
 from shunter.model.object_meta import Meta
 
 NO_CLAIM = NO_RECORDS = msgspec.Raw(b"\xc0")  # nothing
+SAME_EVENTS = msgspec.Raw(b"\x90")  # an empty list
 
 
 class ObjectSet(Row, tag=45):
@@ -28,7 +29,9 @@ class ObjectMoved(Row, tag=46):
     at_ms: int
     state: str  # the status's, in words
     ref: str  # namespace/name
-    records: msgspec.Raw = NO_RECORDS  # of a Scheduling: jobs that differ, by index; the others are as they were
+    # Of a Scheduling: jobs that differ, by index; the others are as they were. Of a BatchJob, SAME_EVENTS: its runs are
+    # as they were. Where nothing is said, the status has all of them.
+    records: msgspec.Raw = NO_RECORDS
 
 
 class BatchJobClaimed(Row, tag=47):
