@@ -69,7 +69,7 @@ class Replay:
         except Invalid:
             if self._policy is not None:
                 raise
-            self._strangers[began.source] = began.policy
+            self._strangers[began.source] = _bare(began.policy)
             return
         if began.memory and self._policy in (None, began.policy) and isinstance(policy, Renewing):
             policy.memory = began.memory
