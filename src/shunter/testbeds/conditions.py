@@ -47,7 +47,7 @@ def _of_batch_job(job: BatchJob) -> list[Document]:
         _condition(
             name,
             name == "AWAIT_RELEASE" and is_released,
-            status.since_ms,
+            status.since_ms or job.meta.created_ms,
             name=job.meta.name,
             error=" ".join(status.problems) if status.state in (_B.FAILED, _B.FAILED_SUBMISSION) else "",
         )

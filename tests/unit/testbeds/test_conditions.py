@@ -66,6 +66,11 @@ def test_a_batch_job_tells_what_its_state_waits_for(state: BatchJobState, awaite
     assert {each["name"] for each in found} == {"a"}
 
 
+def test_a_batch_job_that_never_moved_waits_since_it_was_made() -> None:
+    fresh = BatchJob(Meta(1, "default", "a", 1_700_000_000_000, "ann"), BatchJobSpec(command={}))
+    assert [each["lastUpdateTimestamp"] for each in conditions_of(fresh)] == [SINCE]
+
+
 def test_a_failed_batch_job_tells_its_error_and_whether_it_is_released() -> None:
     release, deletion = conditions_of(batch_job(BatchJobState.FAILED_SUBMISSION, None, ("it broke",)))
     assert release == {
