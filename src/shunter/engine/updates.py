@@ -183,6 +183,8 @@ def _lasting_job(round: Round, job_id: int) -> Job:
         raise Conflict("the job has ended")
     if not job.is_lasting:
         fix = f"run it again when it has ended: shunter retry {job.name}"
+        if job.options.application:
+            fix = "its Scheduling runs it: delete that, and make another"
         raise _refused(job, f"is a {job.type} job, and runs once as it was submitted", fix)
     if job.state is JobState.STOPPING:
         raise _refused(job, "is being stopped", "wait until it has ended, and submit it then")

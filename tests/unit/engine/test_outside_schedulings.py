@@ -68,7 +68,7 @@ def test_an_atomic_decision_with_an_impossible_scheduling_makes_none() -> None:
     play(scene)
 
 
-def test_an_executor_is_not_moved_out_of_its_slot() -> None:
+def test_an_executor_is_not_moved_out_of_its_slot_nor_restarted() -> None:
     async def scene(stage: Stage) -> None:
         await set_up(stage)
         await stage.join("n2", cpu=4)
@@ -77,6 +77,8 @@ def test_an_executor_is_not_moved_out_of_its_slot() -> None:
         [(application, _)] = stage.engine.state.objects.applications.items()
         with pytest.raises(Conflict, match="runs a BatchJob"):
             await stage.engine.move(application, ("executor", 0), "n2", "tester")
+        with pytest.raises(Conflict, match="its Scheduling runs it"):
+            await stage.engine.restart(application, None, "tester")
 
     play(scene)
 
