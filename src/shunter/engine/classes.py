@@ -23,7 +23,7 @@ def class_of(state: State, job: Job, part: int, node: int, blueprint: Blueprint 
         job.namespace, job.user, job.priority, tuple(sorted(spec.needs.items())), spec.datacenters,
         spec.constraints, options.queue, spec.task.runtime, job.deadline_ms if options is not PLAIN else 0,
         (job.id, part) if spec.parallel_max else None, node, _rules_of(job, part, spec),
-        max(int(spec.estimate_s), 1).bit_length() if spec.estimate_s else 0,
+        spec.estimate_bits,
     )  # fmt: skip
     class_id = state.class_ids.get(key)
     if class_id is not None:

@@ -214,9 +214,7 @@ class ClassKey(msgspec.Struct, frozen=True, array_like=True):
     alone: tuple[int, int] | None = None  # (job, part) of a group that must not share its lanes with others
     node: int = 0  # the only node that its tasks may use; such classes are not shown to policies
     rules: Rules | None = None
-    estimate_bits: int = (
-        0  # of the seconds that the manifest estimates: what is short may go where what is long must not
-    )
+    estimate_bits: int = 0  # short ones may go where long ones must not
 
 
 @dataclass(slots=True, eq=False)

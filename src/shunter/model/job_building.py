@@ -103,6 +103,7 @@ def _build_group(group: Group, job_type: str, *, is_gang: bool) -> GroupSpec:
         update=_build_update(values["update"], job_type, ports),
         array=values["array"],
         entries=values["entries"],
+        estimate_bits=max(int(values["estimate"]), 1).bit_length() if values["estimate"] else 0,
     )
 
 

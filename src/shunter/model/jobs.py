@@ -168,6 +168,7 @@ class GroupSpec(msgspec.Struct, frozen=True, omit_defaults=True):
     array: tuple[tuple[int, int, int], ...] = ()  # (first, last, step): what SHUNTER_TASK_INDEX counts through
     entries: tuple[str, ...] = ()  # one for each task, as SHUNTER_ENTRY
     total: int = 0  # what SHUNTER_TASK_COUNT says in a run that repeats some tasks of another; 0 means the count
+    estimate_bits: int = 0  # of the estimate's seconds; not derived, so that jobs from before have the class they had
 
 
 # ---- what holds for the job as a whole ----

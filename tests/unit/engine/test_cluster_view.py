@@ -90,22 +90,6 @@ def test_the_winner_starts_though_the_job_of_its_victim_has_waited_longer() -> N
     play(scene)
 
 
-def test_a_short_job_goes_ahead_of_a_blocked_gang_though_a_long_one_that_asks_for_the_same_must_not() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join("n1", cpu=2)
-        await stage.submit(spec("early", estimate_s=600.0))
-        [(_, order)] = stage.orders()
-        await stage.started(node, order)
-        await stage.submit(spec("gang", 2, options=JobOptions(gang=True)))
-        [unknown] = await stage.submit(spec("unknown"))
-        [long] = await stage.submit(spec("long", estimate_s=3600.0))
-        [short] = await stage.submit(spec("short", estimate_s=60.0))
-        waits = [stage.counts(job.job_id) for job in (unknown, long, short)]
-        assert waits == [{"queued": 1}, {"queued": 1}, {"assigned": 1}]
-
-    play(scene)
-
-
 def test_a_task_that_comes_back_is_as_old_as_its_job_and_goes_before_who_came_later() -> None:
     async def scene(stage: Stage) -> None:
         node = await stage.join("n1", cpu=1)

@@ -26,6 +26,22 @@ def test_why_says_that_room_is_being_made_and_for_whom() -> None:
     play(scene)
 
 
+def test_a_short_job_goes_ahead_of_a_blocked_gang_though_a_long_one_that_asks_for_the_same_must_not() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        node = await stage.join("n1", cpu=2)
+        await stage.run("early", estimate="10m")
+        [(_, order)] = stage.orders()
+        await stage.started(node, order)
+        await stage.run("gang", 2, gang=True)
+        await stage.run("unknown")
+        await stage.run("long", estimate="1h")
+        await stage.run("short", estimate="1m")
+        [(_, order)] = stage.orders()
+        assert stage.engine.state.jobs[order.job].name == "short"
+
+    play(scene)
+
+
 def test_why_says_for_which_gang_room_is_held_and_until_when() -> None:
     async def scene(stage: GatewayStage) -> None:
         node = await stage.join("n1", cpu=2)
