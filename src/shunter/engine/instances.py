@@ -82,7 +82,7 @@ def is_same_work(one: GroupSpec, other: GroupSpec) -> bool:
 
 
 def _work(spec: GroupSpec) -> GroupSpec:
-    return replace(spec, count=0, update=Update(), estimate_s=0.0)
+    return replace(spec, count=0, update=Update(), estimate_s=0.0, estimate_bits=0)
 
 
 def _look_at_piece(

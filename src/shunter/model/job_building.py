@@ -29,6 +29,7 @@ from shunter.model.jobs import (
     Spread,
     TaskSpec,
     Update,
+    bits_of_estimate,
 )
 from shunter.model.placing_fields import RESTART, UNLIMITED, UPDATE
 from shunter.model.resources import CPU, DISK, MEMORY, STANDARD
@@ -103,7 +104,7 @@ def _build_group(group: Group, job_type: str, *, is_gang: bool) -> GroupSpec:
         update=_build_update(values["update"], job_type, ports),
         array=values["array"],
         entries=values["entries"],
-        estimate_bits=max(int(values["estimate"]), 1).bit_length() if values["estimate"] else 0,
+        estimate_bits=bits_of_estimate(values["estimate"]),
     )
 
 

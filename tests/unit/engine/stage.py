@@ -14,7 +14,7 @@ from shunter.engine.events import render
 from shunter.engine.recovery import fingerprint, recover
 from shunter.engine.settings import EngineSettings
 from shunter.engine.submits import Submitted
-from shunter.model.jobs import GroupSpec, JobSpec, Restart, TaskSpec
+from shunter.model.jobs import GroupSpec, JobSpec, Restart, TaskSpec, bits_of_estimate
 from shunter.model.lifecycles import TaskState
 from shunter.model.messages import (
     Ack,
@@ -195,6 +195,7 @@ def spec(name: str = "job", count: int = 1, **fields: Any) -> JobSpec:
     needs = fields.pop("needs", {"cpu": 1000})
     queue_timeout_s = fields.pop("queue_timeout_s", 0.0)
     of_group = {name: fields.pop(name) for name in list(fields) if name in GroupSpec.__struct_fields__}
+    of_group["estimate_bits"] = bits_of_estimate(of_group.get("estimate_s", 0.0))
     task = of_group.pop("task", TaskSpec(("/bin/true",)))
     group = GroupSpec("main", count, task, needs, restart, queue_timeout_s=queue_timeout_s, **of_group)
     return JobSpec(fields.pop("namespace", "default"), name, (group,), **fields)

@@ -56,6 +56,20 @@ def test_an_update_replaces_one_after_another_and_starts_before_it_stops() -> No
     play(scene)
 
 
+def test_another_estimate_replaces_nothing() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=8)
+        players = Players(stage)
+        await stage.submit(service(3))
+        await players.act(3)
+        before = set(players.playing)
+        await stage.submit(service(3, estimate_s=600.0))
+        await players.act(3)
+        assert set(players.playing) == before
+
+    play(scene)
+
+
 def test_as_many_at_a_time_as_parallel_says() -> None:
     async def scene(stage: Stage) -> None:
         await stage.join("n1", cpu=32)
