@@ -1,5 +1,6 @@
-"""Beside whom the tasks of jobs that run everywhere may start: by their own required affinities to jobs, and by the
-anti-affinities of others. Called by `engine.everywhere` for whole jobs, and by `engine.placing` for one task.
+"""Beside whom tasks may start that belong on a node: those of jobs that run everywhere, and those that were moved. By
+their own required affinities to jobs, and by the anti-affinities of others. Called by `engine.everywhere` for whole
+jobs, and by `engine.placing` and `engine.moves` for one task.
 
 What runs stays where it is, whoever comes or goes. Affinities to nodes are constraints: `engine.everywhere` has them.
 """
@@ -51,11 +52,11 @@ def where_allowed(state: State, job: Job, spec: GroupSpec) -> BoolArray | None:
     return _where_allowed(state, job, spec, _live(state))
 
 
-def may_start(state: State, group: Group) -> bool:
-    """Whether a task of the group may start on its node, beside those that are there at this moment."""
+def may_start(state: State, group: Group, node: int) -> bool:
+    """Whether a task of the group may start on the node, beside those that are there at this moment."""
     if not _minds(state, group.spec):
         return True
-    return bool(_where_allowed(state, group.job, group.spec, _live(state, group.node))[group.node])
+    return bool(_where_allowed(state, group.job, group.spec, _live(state, node))[node])
 
 
 def _minds(state: State, spec: GroupSpec) -> bool:
@@ -66,12 +67,17 @@ def _where_allowed(state: State, job: Job, spec: GroupSpec, live: IntArray) -> B
     accepted = np.ones(state.nodes.view.count, np.bool_)
     for rule in spec.affinity:
         if rule.to == "job" and rule.require:
-            holds = parse_job_match(rule.match).holds
-            there = _where(state, live, lambda group, holds=holds: group.job is not job and holds(facts(group.job)))  # type: ignore[misc]
+            there = _where(state, live, _meant(rule, job))
             accepted &= ~there if rule.anti else there
     if state.repelling:
         accepted &= ~_where(state, live, lambda group: group.job is not job and _repels(group, job))
     return accepted
+
+
+def _meant(rule: Affinity, job: Job) -> Callable[[Group], bool]:
+    """A job keeps nobody of its own away, and may be the company that it asks for."""
+    holds = parse_job_match(rule.match).holds
+    return lambda group: (group.job is not job or not rule.anti) and holds(facts(group.job))
 
 
 def _repels(group: Group, job: Job) -> bool:

@@ -13,12 +13,10 @@ from shunter.engine.round import Round
 from shunter.engine.state import State
 from shunter.model.jobs import SYSTEM, GroupSpec
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.planning.candidates import FILTERS, feasible
+from shunter.planning.candidates import LASTING_FILTERS, feasible
+from shunter.planning.coupling import is_of_nodes
 from shunter.planning.ledger import Ledger
 from shunter.planning.view import BoolArray, IntArray, Rules, TaskClass
-
-_OF_THE_MOMENT = ("eligible", "resources", "owner")  # a task waits there until a node that another has is free
-_LASTING_FILTERS = tuple(each for each in FILTERS if each.name not in _OF_THE_MOMENT)
 
 
 def stir_nodes(round: Round) -> None:
@@ -79,9 +77,9 @@ def _has_begun(state: State, job: Job, spec: GroupSpec, node: int) -> bool:
 
 def _matches(state: State, job: Job, spec: GroupSpec, rows: IntArray) -> BoolArray:
     ledger = _ledger(state)
-    matches = feasible(class_of(job, spec), ledger, rows, _LASTING_FILTERS)
+    matches = feasible(class_of(job, spec), ledger, rows, LASTING_FILTERS)
     for rule in spec.affinity:
-        if rule.to == "node" and rule.require:
+        if is_of_nodes(rule):
             matches = matches & (ledger.kinds.hold_on(rule.match, rows) != rule.anti)
     return matches
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from shunter.engine import changes as c
+from shunter.engine.beside import may_start
 from shunter.engine.decisions import room_on, send_back
 from shunter.engine.drains import find_node
 from shunter.engine.keeping import add_piece
@@ -15,8 +16,8 @@ from shunter.engine.stops import find_task
 from shunter.model.errors import Conflict, Problem
 from shunter.model.jobs import EVERYWHERE, SERVICE
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.planning.candidates import FILTERS, spell_amount
-from shunter.planning.ledger import Ledger
+from shunter.planning.candidates import LASTING_FILTERS, spell_amount
+from shunter.planning.coupling import is_of_nodes, why_refused
 
 _QUEUED, _STOPPING = int(TaskState.QUEUED), int(TaskState.STOPPING)
 
@@ -41,15 +42,26 @@ def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, us
 
 
 def place_bound(round: Round) -> None:
-    """Tasks that wait for their node go there as soon as they fit. Where the node is gone, they may go anywhere."""
+    """Tasks that wait for their node go there as soon as they fit. Where it never takes them, they may go anywhere."""
     for (job_id, number, index), node_id in list(round.state.moves.bound.items()):
         group = round.state.known_group(job_id, number)
         node, task_state = round.state.nodes.records[node_id], round.state.table.state[group.base + index]
-        if task_state > _STOPPING or node.state not in (NodeState.READY, NodeState.SUSPECT) or node.switched_by:
-            reason = f"node {node.name} takes no work"
-            round.record(c.TaskBound(job_id, number, index, 0, round.now_ms, reason, group.ref))
-        elif task_state == _QUEUED and room_on(round, group, node_id):
+        if task_state > _STOPPING or not _takes_work(node):
+            _let_go(round, group, index, f"node {node.name} takes no work")
+        elif task_state != _QUEUED:
+            continue
+        elif reasons := _why_not(round, group, node):
+            _let_go(round, group, index, f"cannot run on node {node.name}: {reasons[0]}")
+        elif room_on(round, group, node_id) and may_start(round.state, group, node_id):
             _place(round, group, index, node_id)
+
+
+def _let_go(round: Round, group: Group, index: int, reason: str) -> None:
+    round.record(c.TaskBound(group.job.id, group.number, index, 0, round.now_ms, reason, group.ref))
+
+
+def _takes_work(node: NodeRecord) -> bool:
+    return node.state in (NodeState.READY, NodeState.SUSPECT) and not node.switched_by
 
 
 def _place(round: Round, group: Group, index: int, node: int) -> None:
@@ -75,7 +87,7 @@ def _refuse_move(round: Round, group: Group, index: int, node: NodeRecord) -> No
         raise _refused(name, f"is on node {node.name} already")
     if job.options.gang or group.spec.gang:
         raise _refused(name, "is one of a gang, which starts together or not at all")
-    if node.state not in (NodeState.READY, NodeState.SUSPECT) or node.switched_by:
+    if not _takes_work(node):
         because = round.state.nodes.view.ineligible_because.get(node.id, node.state.word)
         raise _refused(name, f"cannot go to node {node.name}, which takes no work ({because})")
     for reason in _why_not(round, group, node):
@@ -85,14 +97,16 @@ def _refuse_move(round: Round, group: Group, index: int, node: NodeRecord) -> No
 def _why_not(round: Round, group: Group, node: NodeRecord) -> list[str]:
     """What keeps a task from that node whatever else is there."""
     nodes = round.state.nodes.view
-    ledger, rows = Ledger(), np.array([node.id], np.int64)
-    ledger.sync(nodes)
+    ledger, rows = round.state.moves.ledger(nodes), np.array([node.id], np.int64)
     task_class = group.task_class.task_class
     reasons: list[str] = []
-    for each in FILTERS:
-        passing = each.accepts(task_class, ledger, rows) if each.name not in ("eligible", "resources") else None
+    for each in LASTING_FILTERS:
+        passing = each.accepts(task_class, ledger, rows)
         if passing is not None and not passing[0]:
             reasons += [text for text, found in each.reasons(task_class, ledger, rows) if len(found)]
+    for rule in group.spec.affinity:
+        if is_of_nodes(rule) and ledger.kinds.hold_on(rule.match, rows)[0] == rule.anti:
+            reasons.append(why_refused(rule))
     for resource, need in group.spec.needs.items():
         if resource in nodes.resources:
             has = int(nodes.capacity[node.id, nodes.resources.index(resource)])

@@ -15,10 +15,10 @@ from shunter.engine.cluster_view import build_view
 from shunter.engine.decisions import apply_placement, carry_out, lanes_max
 from shunter.engine.gangs import keep_gangs_whole
 from shunter.engine.moves import place_bound
+from shunter.engine.records import Group
 from shunter.engine.refilling import refill
 from shunter.engine.round import Round
 from shunter.engine.scheduling_items import apply_schedulings
-from shunter.model.jobs import EVERYWHERE
 from shunter.planning.view import NOTHING_KEPT, ClusterView, Decision, Placement, Policy
 
 PINNED_MAX = 1_000  # classes of one node each that are tried in one round
@@ -83,12 +83,17 @@ def _place_pinned(round: Round) -> None:
                 return
             tries += 1
             group = record.first_ready()
-            if group is not None and group.job.type in EVERYWHERE and not may_start(round.state, group):
+            if group is not None and not _may_start(round, group):
                 pinned[record.id] = record, int(nodes.changed[record.key.node])
                 continue
             apply_placement(round, Placement(record.id, np.array([record.key.node]), np.array([record.queued])))
             if lanes_max(round, record):  # else it is not the node that it waits for
                 pinned[record.id] = record, int(nodes.changed[record.key.node])
+
+
+def _may_start(round: Round, group: Group) -> bool:
+    """Executors go where their slots are, whoever is there."""
+    return bool(group.job.options.application) or may_start(round.state, group, group.node)
 
 
 def recall_stuck(round: Round) -> None:

@@ -159,3 +159,5 @@ FILTERS = (
     Filter("owner", is_not_owned, why_owned),
     Filter("resources", has_resources, why_too_small),
 )
+_OF_THE_MOMENT = ("eligible", "owner", "resources")  # a task can wait there until a node that another has is free
+LASTING_FILTERS = tuple(each for each in FILTERS if each.name not in _OF_THE_MOMENT)

@@ -141,8 +141,7 @@ class Couplings:
         if rule.to == "node":
             holds = self._matching_nodes(rule)
             refused = holds if rule.anti else ~holds
-            text = f"anti-affinity: the node matches {rule.match}" if rule.anti else f"affinity: not {rule.match}"
-            yield text, refused
+            yield why_refused(rule), refused
         elif rule.anti:
             present = self._presence(rule.match) > 0
             for placed in self._placed.values():
@@ -262,6 +261,16 @@ class Couplings:
             by_kind = [numbers.setdefault(kind.labels.get(label), len(numbers)) for kind in kinds]
             self._codes[label] = np.array(by_kind, dtype=np.int64)
         return self._codes[label][self._ledger.kind[: self._ledger.count]]
+
+
+def is_of_nodes(rule: Affinity) -> bool:
+    """Whether it says which nodes are out of the question, whatever runs there."""
+    return rule.to == "node" and rule.require
+
+
+def why_refused(rule: Affinity) -> str:
+    """By a rule of nodes."""
+    return f"anti-affinity: the node matches {rule.match}" if rule.anti else f"affinity: not {rule.match}"
 
 
 def minds_company(task_class: TaskClass) -> bool:

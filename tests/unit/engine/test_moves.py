@@ -6,11 +6,11 @@ import pytest
 
 from shunter.engine.queueing import QueuePatch
 from shunter.model.errors import Conflict
-from shunter.model.jobs import JobOptions, Update
+from shunter.model.jobs import Affinity, JobOptions, Update
 from shunter.model.lifecycles import NodeEvent
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.stage import Stage, play, spec
-from tests.unit.engine.test_services import service
+from tests.unit.engine.test_services import ALWAYS, service
 
 
 def test_a_service_starts_on_the_new_node_before_it_leaves_the_old_one() -> None:
@@ -124,6 +124,63 @@ def test_when_the_named_node_takes_no_more_work_the_task_goes_anywhere() -> None
         assert players.on(first) == [2]
         assert len(players.on(second)) == 1
         assert stage.engine.state.moves.bound == {}
+
+    play(scene)
+
+
+def test_when_the_named_node_can_never_take_it_any_more_the_task_goes_anywhere() -> None:
+    """A worker that comes back may have less, and labels change."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=2)
+        second = await stage.join("n2", cpu=2)
+        players = Players(stage)
+        await stage.submit(spec("others", 2, needs={"cpu": 2000}))
+        [large] = await stage.submit(spec("large", needs={"cpu": 2000}))
+        [fussy] = await stage.submit(spec("fussy", constraints=("node.labels.disk != 'tape'",)))
+        near = (Affinity("node", "node.labels.disk != 'tape'", require=True),)
+        [picky] = await stage.submit(spec("picky", affinity=near))
+        await stage.engine.label_node("n2", {"disk": "ssd"})
+        await players.act()
+        for job in (large, fussy, picky):
+            await stage.engine.move(job.job_id, ("main", 0), "n2", "ada")
+        await stage.engine.label_node("n2", {"disk": "tape"})
+        players.playing.pop(players.find(players.on(second)[0]))
+        await stage.join("n2", cpu=1, boot="b2")
+        await players.act()
+        assert stage.engine.state.moves.bound == {}
+        freed = {event.name: event.reason for event in await stage.events() if event.type == "tasks.moving"}
+        assert freed == {
+            "large/0": "cannot run on node n2: cpu: needs 2, it has 1",
+            "fussy/0": "cannot run on node n2: constraint does not hold: node.labels.disk != 'tape'",
+            "picky/0": "cannot run on node n2: affinity: not node.labels.disk != 'tape'",
+        }
+
+    play(scene)
+
+
+@pytest.mark.parametrize("type_", ["batch", "service"])
+def test_a_task_that_was_moved_starts_beside_nobody_whom_it_avoids(type_: str) -> None:
+    async def scene(stage: Stage) -> None:
+        first = await stage.join("n1", cpu=4)
+        second = await stage.join("n2", cpu=4)
+        await stage.engine.cordon_node("n1", "")
+        players = Players(stage)
+        await stage.submit(spec("noisy"))
+        await players.act()
+        assert players.on(second) == [0]
+        await stage.engine.release_node("n1", "cordon")
+        away = (Affinity("job", "job.name == 'noisy'", require=True, anti=True),)
+        [shy] = await stage.submit(spec("shy", type=type_, affinity=away, restart=ALWAYS))
+        await players.act(3)
+        assert players.on(first) == [0]
+        await stage.engine.move(shy.job_id, ("main", 0), "n2", "ada")
+        await players.pass_time(3)
+        assert players.on(first) == ([0] if type_ == "service" else [])
+        assert len(players.on(second)) == 1
+        await players.end(next(task for task, playing in players.playing.items() if playing.node == second), 0)
+        await players.pass_time(3)
+        assert (players.on(first), players.on(second)) == ([], [0])
 
     play(scene)
 

@@ -6,12 +6,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from shunter.planning.ledger import Ledger
+from shunter.planning.view import Nodes
+
 Task = tuple[int, int, int]  # job, group, index
 
 
 class MoveBook:
     def __init__(self) -> None:
         self.bound: dict[Task, int] = {}  # -> node
+        self._ledger = Ledger()  # for asking which nodes match
+
+    def ledger(self, nodes: Nodes) -> Ledger:
+        self._ledger.sync(nodes)
+        return self._ledger
 
     def forget_job(self, job_id: int) -> None:
         for task in [task for task in self.bound if task[0] == job_id]:
