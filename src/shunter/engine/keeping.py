@@ -51,8 +51,10 @@ class Keeping:
     leaving: list[Instance] = field(default_factory=list)  # on nodes that are drained: start elsewhere first
     stale: list[Instance] = field(default_factory=list)
     in_the_way: list[Member] = field(default_factory=list)  # healthy, while their successors find no room
+    given_up: list[Member] = field(default_factory=list)
     coming: int = 0  # replaced, and not healthy yet
     available: int = 0
+    absent: int = 0  # where none can be started now
 
     @property
     def spec(self) -> GroupSpec:
@@ -112,6 +114,7 @@ class Keeping:
         has_ended_itself = newest.state in _ENDED_BY_THEMSELVES
         if has_ended_itself and (newest.is_fresh or not self._may_replace(newest)):
             self.progress.is_pending |= self.lasting.status == STARTING and newest.state == _FAILED
+            self.given_up.append(newest)
             return
         if self.lasting.node and newest.node == self.lasting.node:  # it was stopped to be replaced just there
             self._add([instance.index], self.lasting.node, "replaces an older one")
@@ -204,6 +207,8 @@ class Keeping:
         if self.wanted.may_start(index):
             self.missing.append(index)
             self.progress.is_pending = True
+        else:
+            self.absent += 1
 
     def _start_missing(self) -> None:
         """Neighbours are one piece; on nodes of their own, each is, and so many at most in one round."""
@@ -229,11 +234,16 @@ class Keeping:
         down = (
             sum(self.lasting.is_down(self.spec.name, index) for index in self.wanted.kept) if self.lasting.down else 0
         )
-        least = len(self.wanted.kept) - down - update.unavailable_max
+        least = len(self.wanted.kept) - down - self.absent - update.unavailable_max
         for member in self.in_the_way if update.unavailable_max else ():
             if self.available > least:
                 self.available -= 1
                 end_member(self.round, member, self._why_replaced())
+        if self._is_stuck():
+            name, most = self._name(self.given_up[0]), update.unavailable_max
+            reason = f"task {name} has given up, and no more than {most} may be unavailable"
+            self.progress.fail(f"{reason}; to try it again: shunter restart {self.job.name}", update.rollback)
+            return
         for instance in sorted(self.stale, key=lambda each: (each.is_well(now_ms), each.index)):
             if slots <= 0:
                 return
@@ -247,6 +257,12 @@ class Keeping:
             else:
                 continue
             slots -= 1
+
+    def _is_stuck(self) -> bool:
+        """Whether all that is left to replace is healthy, and nothing will come to take its place meanwhile."""
+        if not 0 < self.spec.update.unavailable_max <= len(self.given_up) or self.coming or self.missing:
+            return False
+        return bool(self.stale) and all(instance.is_well(self.round.now_ms) for instance in self.stale)
 
     def _why_replaced(self) -> str:
         """For whoever looks for a task that has been replaced."""

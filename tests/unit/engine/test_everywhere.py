@@ -177,6 +177,24 @@ def test_a_system_job_is_updated_node_by_node() -> None:
     play(scene)
 
 
+def test_nodes_that_take_no_work_do_not_hold_up_an_update_of_the_others() -> None:
+    async def scene(stage: Stage) -> None:
+        nodes = [await stage.join(f"n{number}", cpu=2) for number in range(1, 6)]
+        for name in ("n4", "n5"):
+            await stage.engine.cordon_node(name, "")
+        players = Players(stage)
+        update = Update(unavailable_max=1, healthy_for_s=1.0)
+        [job] = await stage.submit(system(update=update))
+        await players.act(1)
+        await stage.submit(system("v2", update=update))
+        await players.pass_time(10)
+        assert players.commands() == ["v2"] * 3
+        assert [players.on(node) for node in nodes] == [[0], [1], [2], [], []]
+        assert stage.engine.state.lasting.jobs[job.job_id].status == "steady"
+
+    play(scene)
+
+
 def test_one_node_of_a_system_job_can_be_updated_alone() -> None:
     async def scene(stage: Stage) -> None:
         await stage.join("n1", cpu=2)

@@ -412,3 +412,55 @@ def test_what_was_replaced_is_remembered_up_to_a_limit() -> None:
         assert sum(len(group.shown or ()) for group in stage.engine.state.jobs[job.job_id].groups) == 30
 
     play(scene)
+
+
+async def give_up(players: Players, shown: int) -> None:
+    for _ in range(4):
+        await players.end(players.find(shown), 7)
+        await players.act(10)
+
+
+def test_a_way_back_that_may_replace_nothing_more_stalls_and_says_what_to_do() -> None:
+    """Two have given up as they shall be, the third one is healthy and no other may be unavailable."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        await stage.join("n2", cpu=1)
+        players = Players(stage)
+        update = Update(unavailable_max=1, healthy_for_s=1.0)
+        [job] = await stage.submit(service(2, update=update, needs={"cpu": 2000}))
+        await players.act(3)
+        await stage.engine.update(job.job_id, service(3, "v2", update=update, needs={"cpu": 2000}), "ada", "n2")
+        await players.act(3)
+        await give_up(players, 0)
+        await give_up(players, 1)
+        assert stage.counts(job.job_id) == {"running": 1, "failed": 2}
+        await stage.engine.roll_back(job.job_id, "ada")
+        await players.act(3)
+        lasting = stage.engine.state.lasting.jobs[job.job_id]
+        assert (lasting.status, players.commands()) == ("stalled", ["v2"])
+        assert lasting.reason == (
+            "task web/0 has given up, and no more than 1 may be unavailable; to try it again: shunter restart web"
+        )
+        await stage.engine.restart(job.job_id, None, "ada")
+        await players.pass_time(10)
+        assert (lasting.status, players.commands()) == ("steady", ["v1"] * 3)
+
+    play(scene)
+
+
+def test_what_has_given_up_does_not_keep_a_new_version_from_being_tried() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=16)
+        players = Players(stage)
+        update = Update(unavailable_max=1, healthy_for_s=1.0)
+        [job] = await stage.submit(service(3, update=update))
+        await players.act(3)
+        await give_up(players, 0)
+        await give_up(players, 1)
+        await stage.submit(service(3, "v2", update=update))
+        await players.pass_time(10)
+        assert stage.engine.state.lasting.jobs[job.job_id].status == "steady"
+        assert players.commands() == ["v2"] * 3
+
+    play(scene)
