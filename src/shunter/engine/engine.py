@@ -46,6 +46,9 @@ from shunter.ports.workers import Workers
 log = Log(__name__)
 T = TypeVar("T")
 RELOAD_DELAY_MAX_S = 5.0
+FRUITLESS_MAX = 200  # the planner looks at a large cluster in some twenty slices
+FRUITLESS_REST_MS = 100
+FRUITLESS = "it says again and again that it has more to decide, and nothing comes of it; it is asked less often"
 
 
 @dataclass(slots=True)
@@ -84,6 +87,7 @@ class Engine(Requests):
         self._has_backlog = True
         self._recall_at_ms = 0
         self._place_again_ms: int | None = None
+        self._fruitless = 0  # rounds in a row of which the policy said that it has more to decide, and changed nothing
         self._housekeeping_at_ms = 0
         self._logged_bytes = 0
         self._logged_rounds = 0
@@ -242,8 +246,17 @@ class Engine(Requests):
             self.feed.publish(Published(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
         self.schedulers.tell()
         self._place_again_ms = round.place_again_ms
-        if self._inbox or round.is_partial or self.brain.looks_at(self.state.objects.revision):
+        if self._inbox or self._goes_on(round) or self.brain.looks_at(self.state.objects.revision):
             self._wake.set()
+
+    def _goes_on(self, round: Round) -> bool:
+        """Whether there is more to decide at once. A policy that says so for ever, and changes nothing, has to rest."""
+        self._fruitless = self._fruitless + 1 if round.is_partial and not round.changes else 0
+        if self._fruitless > FRUITLESS_MAX:
+            self.brain.note(FRUITLESS)
+            self._place_again_ms = round.now_ms + FRUITLESS_REST_MS
+            return False
+        return round.is_partial
 
     def _decide(self, round: Round, command: _Command, answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
         """A refusal is an answer too; it comes before anything is recorded, so nothing has changed."""

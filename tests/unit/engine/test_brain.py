@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from shunter.engine.brain import Brain, Nonsense, check_decision
+from shunter.engine.engine import FRUITLESS_MAX
 from shunter.model.jobs import Affinity
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Queued, TaskClass
@@ -69,6 +70,29 @@ def test_more_than_fits_is_cut_to_what_fits() -> None:
         [job] = await stage.submit(spec("job", 5))
         assert stage.counts(job.job_id) == {"assigned": 2, "queued": 3}
         assert stage.engine.brain.failures == 0
+
+    play(scene)
+
+
+@pytest.mark.parametrize("more", [{"is_partial": True}, {"again_in_ms": 0}], ids=str)
+def test_a_policy_that_never_has_enough_does_not_keep_the_engine_busy(more: dict[str, Any]) -> None:
+    async def scene(stage: Stage) -> None:
+        asked: list[int] = []
+
+        def answer(view: ClusterView) -> Decision:
+            asked.append(1)
+            assert len(asked) < 10_000, "it is asked without end"
+            return Decision(view.version, **more)
+
+        stage.engine.policy = Strange(answer)
+        await stage.join("n1", cpu=2)
+        [job] = await stage.submit(spec("job"))
+        await stage.settle(10.0)
+        assert FRUITLESS_MAX < len(asked) < FRUITLESS_MAX + 150
+        assert "nothing comes of it" in stage.engine.brain.trouble
+        stage.engine.policy = Strange(on_row(1))
+        await stage.settle(1.0)
+        assert stage.counts(job.job_id) == {"assigned": 1}
 
     play(scene)
 
