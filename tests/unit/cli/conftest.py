@@ -1,13 +1,18 @@
-"""A cluster that answers as a test tells it to, and the command line pointed at it."""
+"""A cluster that answers as a test tells it to, or that keeps objects in memory, and the command line pointed at it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from shunter.cli.main import carry_out
+from shunter.cli.printing import yaml_text
+from tests.contracts.memory_objects import MemoryObjectDesk
+from tests.unit.api.fake_gateway import TOKEN
+from tests.unit.api.live_server import live_server
 
 from ..sdk.scripted_server import Asked, ScriptedServer, answer, serving
 
@@ -67,3 +72,25 @@ def shunter(capfd: pytest.CaptureFixture[str]) -> Shunter:
 
 def page(*items: object, cursor: str | None = None) -> bytes:
     return answer(200, {"items": list(items), "next": cursor, "total": len(items)})
+
+
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryObjectDesk]:
+    """The objects that the commands reach through the real API, in memory."""
+    with live_server() as (port, gateway):
+        monkeypatch.setenv("SHUNTER_URL", f"http://127.0.0.1:{port}")
+        monkeypatch.setenv("SHUNTER_TOKEN", TOKEN)
+        monkeypatch.delenv("SHUNTER_NAMESPACE", raising=False)
+        yield gateway.objects
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., str]:
+    """Writes manifests to a file and says where."""
+
+    def write(*documents: object) -> str:
+        path = tmp_path / "objects.yaml"
+        path.write_text("---\n".join(map(yaml_text, documents)))
+        return str(path)
+
+    return write

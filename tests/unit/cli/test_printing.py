@@ -1,4 +1,4 @@
-"""Tables, ages and colours."""
+"""Tables, ages, colours and YAML."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import pty
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shunter.cli.printing import MEASURED_ROWS_MAX, Column, age, counted, print_table
+from shunter.cli.printing import MEASURED_ROWS_MAX, Column, age, counted, print_table, yaml_text
+from shunter.model.documents import parse_documents
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 COLUMNS = [Column("NAME"), Column("STATE"), Column("N", right=True), Column("COMMAND")]
@@ -93,3 +97,16 @@ def test_ages_have_one_unit(at: str | None, text: str) -> None:
 def test_counts_are_words() -> None:
     assert counted({"running": 3, "queued": 12345}) == "3 running, 12,345 queued"
     assert counted({}) == "none"
+
+
+_PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=12)
+    | st.from_regex(r"[-+.0-9oxe_:~nN]{1,8}", fullmatch=True),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(min_size=1, max_size=6), inner, max_size=3),
+    max_leaves=10,
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=6), _PLAIN, min_size=1, max_size=4))
+def test_yaml_that_is_printed_is_read_as_the_same(plain: dict[str, Any]) -> None:
+    assert parse_documents(yaml_text(plain)) == [plain]

@@ -140,6 +140,15 @@ class Stage:
         )
         await self.report(node, ended=[ended])
 
+    async def end_all(self) -> list[int]:
+        """Every order that was sent ends well, until no more come; says which jobs they were of."""
+        ended = []
+        while orders := self.orders():
+            for node, order in orders:
+                await self.end(node, order)
+                ended.append(order.job)
+        return ended
+
     async def lose(self, node: int, order: Order, reason: str = "the keeper died") -> None:
         lost = Lost(order.job, order.group, order.attempt, order.first, order.last, reason)
         await self.report(node, lost=[lost])

@@ -8,8 +8,8 @@ from shunter.model.jobs import JobSpec, Restart, Update
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import Hello, Inventory, Welcome
 from tests.unit.engine.players import Players
+from tests.unit.engine.services import service
 from tests.unit.engine.stage import Stage, play, spec
-from tests.unit.engine.test_services import service
 
 
 def system(word: str = "v1", **fields: Any) -> JobSpec:

@@ -9,8 +9,8 @@ from shunter.model.errors import Conflict
 from shunter.model.jobs import Affinity, JobOptions, Update
 from shunter.model.lifecycles import NodeEvent
 from tests.unit.engine.players import Players, healthy
+from tests.unit.engine.services import ALWAYS, service
 from tests.unit.engine.stage import Stage, play, spec
-from tests.unit.engine.test_services import ALWAYS, service
 
 
 def test_a_service_starts_on_the_new_node_before_it_leaves_the_old_one() -> None:

@@ -11,8 +11,8 @@ import pytest
 from shunter.model.errors import Rejected
 from shunter.model.jobs import HealthCheck, TaskSpec, Update
 from tests.unit.engine.players import Players, healthy
+from tests.unit.engine.services import service
 from tests.unit.engine.stage import Stage, play
-from tests.unit.engine.test_services import service
 
 STEPS = 50
 NODES = 3

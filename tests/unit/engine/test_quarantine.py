@@ -6,9 +6,9 @@ import pytest
 
 from shunter.model.errors import Conflict
 from shunter.model.jobs import Restart
+from tests.unit.engine.object_stage import command, make, queue, ready, slots
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play, spec
-from tests.unit.engine.test_testbeds import command, make, queue, ready, slots
 
 
 async def fail_on_first(stage: Stage, players: Players, names: str) -> None:

@@ -14,9 +14,9 @@ from shunter.model.objects import SCHEDULING
 from shunter.model.past_schedulings import PastScheduling
 from shunter.ports.store import PastQuery
 from shunter.simulation.loop import VirtualClock
+from tests.unit.engine.object_stage import command, make, queue, ready
 
 from .stage import Stage, play
-from .test_testbeds import command, make, queue, ready
 
 A = ObjectName("default", "a")
 

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from shunter.engine.recovery import recover
 from shunter.model.errors import Conflict, Invalid, NotFound
-from shunter.model.jobs import JobSpec, Restart, TaskSpec, Update
+from shunter.model.jobs import Restart
 from shunter.model.lifecycles import NodeEvent
 from tests.unit.engine.players import Players
+from tests.unit.engine.services import service
 from tests.unit.engine.stage import Stage, play, spec
-
-ALWAYS = Restart("always", max=3, delay_s=1.0, jitter=0.0)
-
-
-def service(count: int, word: str = "v1", **fields: Any) -> JobSpec:
-    """Its tasks run `serve WORD`."""
-    task = fields.pop("task", TaskSpec(("serve", word)))
-    update = fields.pop("update", Update(healthy_for_s=2.0, deadline_s=60.0))
-    fields.setdefault("restart", ALWAYS)
-    return spec(
-        fields.pop("name", "web"), count, type=fields.pop("type", "service"), task=task, update=update, **fields
-    )
 
 
 def test_a_service_goes_on_at_its_count_when_tasks_end() -> None:

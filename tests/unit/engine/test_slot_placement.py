@@ -12,9 +12,9 @@ from shunter.model.object_meta import ObjectName
 from shunter.model.objects import SCHEDULING, TESTBED, Draft
 from shunter.model.schedulings import SchedulingSpec, SchedulingState, SlotJob
 from shunter.model.testbeds import TestbedSpec
+from tests.unit.engine.object_stage import LABEL, command, make, queue, scheduling, slots, state_of
 
 from .stage import Stage, play, spec
-from .test_testbeds import LABEL, command, make, queue, scheduling, slots, state_of
 
 JOBS = ("a", "b", "c")
 ROUNDS = 4  # schedulings and background jobs in one run

@@ -1,4 +1,4 @@
-"""Jobs that a clock or a dispatch runs: on time, once, by their policies, whatever happens to the manager."""
+"""Templates by the clock: when they fire, one run or several, what was missed, and what changes them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from shunter.engine.dependencies import waits_for
-from shunter.engine.round import PAYLOADS_BYTES_MAX
 from shunter.engine.templates import CATCH_UP_MAX, Dispatch
-from shunter.model.errors import Busy, Conflict, Invalid, NotFound
-from shunter.model.jobs import After, JobOptions, JobSpec, Parameters, Schedule
-from shunter.model.messages import Orders
+from shunter.model.errors import Conflict, Invalid, NotFound
+from shunter.model.jobs import After, JobOptions, JobSpec, Schedule
 from shunter.simulation import loop
 from shunter.simulation.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
@@ -40,21 +38,11 @@ async def fired(stage: Stage, zone: str = "UTC") -> list[str]:
     return [time.strftime("%m-%d %H:%M") for time in times]
 
 
-async def end_all(stage: Stage) -> list[int]:
-    """Every run that was ordered ends well; says which jobs they were."""
-    ended = []
-    while orders := stage.orders():
-        for node, order in orders:
-            await stage.end(node, order)
-            ended.append(order.job)
-    return ended
-
-
 async def wait_and_work(stage: Stage, seconds: float, step: float = 60.0) -> None:
     until = VirtualClock().now() + seconds
     while VirtualClock().now() < until:
         await stage.settle(step)
-        await end_all(stage)
+        await stage.end_all()
 
 
 def test_a_schedule_fires_on_the_minute_and_each_firing_is_a_run_of_its_name() -> None:
@@ -203,10 +191,10 @@ def test_firings_that_a_stopped_cluster_missed_go_by_catch_up(catch_up: str, run
         stage.crash()
         await stage.settle(63 * 60)  # until 01:08: 00:10 to 01:00 were missed
         await stage.revive()
-        ended = await end_all(stage)
+        ended = await stage.end_all()
         assert len(ended) == runs and sorted(ended) == ended
         await stage.settle(3 * 60)
-        assert len(await end_all(stage)) == 1
+        assert len(await stage.end_all()) == 1
         skips = [event.reason or "" for event in await stage.events() if event.type == "template.skipped"]
         assert [text.split("; ")[1] for text in skips] == (
             [f"{6 - runs} missed while the cluster was stopped (catch_up {catch_up})"] if runs < 6 else []
@@ -237,8 +225,8 @@ def test_no_firing_is_lost_or_made_twice_however_often_the_manager_dies() -> Non
             if number % 7 == 0:
                 await stage.engine._save_snapshot(stage.engine.epoch)
             await stage.revive()
-            await end_all(stage)
-        await end_all(stage)
+            await stage.end_all()
+        await stage.end_all()
         minutes = (30 * 37 + 30) // 60
         assert stage.engine.state.last_run("default", "tick")[0] == minutes
         due = [event.reason for event in await stage.events() if event.type == "template.fired"]
@@ -257,7 +245,7 @@ def test_a_paused_schedule_fires_nothing_and_makes_nothing_up() -> None:
         run = await stage.engine.dispatch(Dispatch("default", "tick", "me", {}))
         assert run.run == 1
         await stage.settle()
-        assert await end_all(stage) == [run.job_id]
+        assert await stage.end_all() == [run.job_id]
         await stage.engine.pause_template("default", "tick", False)
         await stage.settle(10 * 60)
         assert len(stage.orders()) == 1
@@ -334,103 +322,3 @@ def test_a_firing_that_cannot_be_carried_out_is_skipped_with_the_reason() -> Non
         assert "is a job that there is not" in (skipped.reason or "")
 
     play_from("2026-03-01 00:05", scene)
-
-
-def parameterised(**fields: object) -> JobSpec:
-    parameters = Parameters(("input",), {"quality": "high"}, **fields)  # type: ignore[arg-type]
-    return spec("render", options=JobOptions(parameters=parameters))
-
-
-def test_a_dispatch_runs_with_its_parameters_and_its_payload_byte_for_byte() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join()
-        await stage.submit(parameterised())
-        payload = bytes(range(256)) * 7
-        first = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a b"}, payload))
-        second = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "c", "quality": "low"}))
-        empty = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "d"}, b""))
-        assert (first.run, second.run, empty.run) == (1, 2, 3)
-        payloads = [stage.engine.state.jobs[run.job_id].groups[0].spec.task.payload for run in (second, empty)]
-        assert payloads == [None, b""]
-        task = stage.engine.state.jobs[first.job_id].groups[0].spec.task
-        assert task.payload == payload
-        assert task.env == {"SHUNTER_PARAM_INPUT": "a b", "SHUNTER_PARAM_QUALITY": "high"}
-        assert stage.engine.state.jobs[second.job_id].groups[0].spec.task.env["SHUNTER_PARAM_QUALITY"] == "low"
-
-    play(scene)
-
-
-def test_what_no_clock_runs_cannot_be_paused() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.submit(parameterised())
-        with pytest.raises(Conflict, match="job render has no schedule to pause: it runs when it is dispatched"):
-            await stage.engine.pause_template("default", "render", True)
-
-    play(scene)
-
-
-def test_a_dispatch_with_the_same_key_is_the_same_run() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.submit(parameterised())
-        dispatch = Dispatch("default", "render", "me", {"input": "a"}, key="once")
-        first, again = await stage.engine.dispatch(dispatch), await stage.engine.dispatch(dispatch)
-        assert (again.job_id, again.created) == (first.job_id, False)
-
-    play(scene)
-
-
-@pytest.mark.parametrize(
-    ("payload", "given", "sent", "problem"),
-    [
-        ("optional", {}, None, "parameters.input: is required; add --param input=VALUE"),
-        ("optional", {"input": "a", "qualty": "low"}, None, "parameters.qualty: is not a parameter of this job"),
-        ("required", {"input": "a"}, None, "payload: is required; add --payload FILE"),
-        ("forbidden", {"input": "a"}, b"x", "payload: is not taken by this job"),
-        ("optional", {"input": "a"}, b"x" * (2**20 + 1), "payload: must be at most 1,048,576 bytes"),
-        ("optional", {"input": "a" * 40_000}, None, "parameters.input: must be at most 32,768 bytes"),
-    ],
-)
-def test_a_dispatch_is_refused_with_all_that_is_wrong(
-    payload: str, given: dict[str, str], sent: bytes | None, problem: str
-) -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.submit(parameterised(payload=payload))
-        with pytest.raises(Invalid) as refused:
-            await stage.engine.dispatch(Dispatch("default", "render", "me", given, sent))
-        assert problem in refused.value.detail
-        assert not stage.engine.state.jobs
-
-    play(scene)
-
-
-def test_payloads_are_bounded_together_and_room_comes_back_when_runs_end() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join()
-        await stage.submit(parameterised())
-        for number in range(3):
-            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 300))
-        with pytest.raises(Busy, match="unfinished dispatches hold payloads of 900 bytes; at most 1,000 fit"):
-            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
-        await stage.settle()
-        await end_all(stage)
-        await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
-        assert stage.engine.state.payload_bytes == 200
-
-    play(scene, payload_bytes_max=1_000)
-
-
-def test_orders_with_large_payloads_go_in_several_messages() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.submit(parameterised())
-        for number in range(20):
-            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 2**20))
-        await stage.join(cpu=20)
-        messages = [message for _, message in stage.workers.sent if isinstance(message, Orders)]
-        assert len(messages) == 3
-        assert all(
-            sum(len(spec.payload or b"") for spec in each.specs.values()) <= PAYLOADS_BYTES_MAX for each in messages
-        )
-        assert sorted(order.job for each in messages for order in each.orders) == sorted(stage.engine.state.jobs)
-        assert all({order.spec for order in each.orders} == set(each.specs) for each in messages)
-
-    play(scene)

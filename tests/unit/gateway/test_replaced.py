@@ -7,7 +7,7 @@ import pytest
 from shunter.model.errors import NotFound
 from shunter.ports.gateway import LogQuery, TaskQuery, TaskReference
 from tests.unit.engine.players import Players
-from tests.unit.engine.test_services import service
+from tests.unit.engine.services import service
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 ALL = TaskQuery(all=True)

@@ -9,7 +9,7 @@ import pytest
 from shunter.model.jobs import Affinity, HealthCheck, TaskSpec, Update
 from shunter.model.views import WhyView
 from tests.unit.engine.players import Players, healthy
-from tests.unit.engine.test_services import service
+from tests.unit.engine.services import service
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 PORT: Any = {"port/8080": 1}

@@ -28,6 +28,7 @@ from shunter.watcher.settings import WatcherSettings
 from shunter.watcher.watcher import Watcher
 
 EPOCH = 7
+HEARD, SILENT, TIMED_OUT, LEFT = NodeEvent.HEARD, NodeEvent.SILENT, NodeEvent.TIMED_OUT, NodeEvent.LEFT
 
 
 def virtual(story: Callable[..., Awaitable[None]]) -> Callable[..., None]:

@@ -7,12 +7,9 @@ import asyncio
 import pytest
 
 from shunter.model.errors import Unavailable
-from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import Goodbye, Inventory, Report
 from shunter.watcher.settings import WatcherSettings
-from tests.unit.watcher.stage import Puppet, Stage, hello, virtual
-
-HEARD, SILENT, TIMED_OUT, LEFT = NodeEvent.HEARD, NodeEvent.SILENT, NodeEvent.TIMED_OUT, NodeEvent.LEFT
+from tests.unit.watcher.stage import HEARD, LEFT, SILENT, TIMED_OUT, Puppet, Stage, hello, virtual
 
 
 @virtual

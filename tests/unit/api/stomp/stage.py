@@ -13,9 +13,12 @@ from websockets.asyncio.client import ClientConnection, connect
 from shunter.api.app import Door, build_app
 from shunter.api.server import HttpServer, serve
 from shunter.api.stomp.frames import Decoder, Frame
-from tests.unit.api.fake_gateway import FakeGateway
+from shunter.ports.callers import Caller
+from tests.unit.api.fake_gateway import TOKEN, FakeGateway
 
 PATIENCE_S = 60.0
+ME = Caller("tester")
+BEARER: dict[str, Any] = {"additional_headers": {"authorization": f"Bearer {TOKEN}"}}
 
 
 class Peer:
@@ -75,3 +78,7 @@ async def until(claim: Any) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while not claim():
             await asyncio.sleep(0.005)
+
+
+async def apply(gateway: FakeGateway, *documents: object, namespace: str = "default") -> None:
+    await gateway.objects.apply(ME, documents, namespace=namespace)
