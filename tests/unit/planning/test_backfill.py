@@ -1,10 +1,10 @@
-"""Reservations: when a blocked item will fit, who may go ahead of it, and that large tasks do not starve."""
+"""Reservations: when and where a blocked item will fit, who may go ahead of it, and that large tasks do not starve."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, note, settings
@@ -14,22 +14,14 @@ from shunter.planning.backfill import Promise, Reservation, hold, reserve
 from shunter.planning.claims import Patience
 from shunter.planning.gangs import Item, place_gang
 from shunter.planning.occupancy import read_occupancy
-from shunter.planning.planner import Planner, Stages
+from shunter.planning.planner import Stages
 from shunter.planning.scores import SCORES
-from shunter.planning.view import Decision, Queued, Rules, TaskClass
+from shunter.planning.view import Queued, Rules, TaskClass
 from tests.unit.planning.clusters import chosen
+from tests.unit.planning.stories import STAGES, Story, yard_of
 from tests.unit.planning.yards import Task, Yard
 
-PLENTY = 10**6
-STAGES = Stages(SCORES["bin-pack"])
 NO_VICTIMS = 1000  # a gap that no priority exceeds
-
-
-def yard_of(*cpus: int) -> Yard:
-    yard = Yard()
-    for cpu in cpus:
-        yard.add(cpu)
-    return yard
 
 
 def item_of(task_class: TaskClass, count: int = 1, gang: int = 0) -> Item:
@@ -124,70 +116,6 @@ def test_room_is_held_on_the_node_that_lacks_least() -> None:
 
 
 # ---- in the planner ----
-
-
-@dataclass
-class Story:
-    """A yard through time: whatever the planner decides happens at once, and tasks end when they should."""
-
-    yard: Yard
-    stages: Stages = STAGES
-    queued: list[Queued] = field(default_factory=list)
-    now_ms: int = 0
-    real_s: dict[int, float] = field(default_factory=dict)  # class id -> how long its tasks really run
-    ends: list[tuple[int, Task]] = field(default_factory=list)
-    started_ms: dict[int, int] = field(default_factory=dict)  # class id -> when the last of its tasks started
-
-    def __post_init__(self) -> None:
-        self.planner = Planner(self.stages)
-
-    def queue(self, task_class: TaskClass, count: int = 1, estimate_s: float = 0.0, real_s: float = 0.0) -> Queued:
-        self.real_s[task_class.id] = real_s or estimate_s
-        queued = Queued(task_class, count, since=len(self.queued), since_ms=self.now_ms, estimate_s=estimate_s)
-        self.queued.append(queued)
-        return queued
-
-    def run(self, task_class: TaskClass, row: int, end_s: float, is_known: bool = True) -> None:
-        task = self.yard.run(task_class, row, end_ms=int(end_s * 1000) if is_known else 0)
-        self.ends.append((int(end_s * 1000), task))
-
-    def decide(self) -> Decision:
-        waiting = [replace(each) for each in self.queued if each.count]
-        decision = self.planner.decide(self.yard.view(waiting), self.now_ms / 1000, PLENTY)
-        estimates = {each.task_class.id: each for each in self.queued}
-        for class_id, rows in chosen(decision).items():
-            queued = estimates[class_id]
-            for row, count in rows.items():
-                queued.count -= count
-                for _ in range(count):
-                    known_ms = self.now_ms + int(queued.estimate_s * 1000) if queued.estimate_s else 0
-                    task = self.yard.run(queued.task_class, row, self.now_ms, known_ms)
-                    self.ends.append((self.now_ms + int(self.real_s[class_id] * 1000), task))
-            if not queued.count:
-                self.started_ms[class_id] = self.now_ms
-        for each in decision.preemptions:
-            victims = [t for t in self.yard.tasks if t.task_class.id == each.victim and t.row == each.node]
-            for task in [t for t in victims if not t.is_stopping][: each.count]:
-                task.is_stopping = True
-        return decision
-
-    def step(self) -> bool:
-        """On to the next end of a task; False when nothing runs."""
-        if not self.ends:
-            return False
-        self.now_ms = min(end_ms for end_ms, _ in self.ends)
-        for end_ms, task in [each for each in self.ends if each[0] <= self.now_ms]:
-            self.ends.remove((end_ms, task))
-            self.yard.end(task)
-        return True
-
-    def play(self, until: int) -> int:
-        """Until the last task of the class has started; when that was."""
-        while until not in self.started_ms:
-            self.decide()
-            if until not in self.started_ms:
-                assert self.step(), "nothing runs and it still waits"
-        return self.started_ms[until]
 
 
 def blocked_gang() -> tuple[Story, TaskClass]:
@@ -292,81 +220,6 @@ def test_a_large_task_does_not_starve_when_nobody_says_how_long_it_runs() -> Non
         story.step()
     assert 20_000 <= story.started_ms[large.id] <= 40_000
     assert "room on n1 is kept for it as it comes free" in seen
-
-
-# ---- preemption in the planner ----
-
-
-def full_node() -> Story:
-    story = Story(yard_of(4))
-    for _ in range(4):
-        story.run(story.yard.make_class("low", 10, cpu=1), 1, end_s=50)
-    return story
-
-
-def test_the_room_of_victims_is_held_for_the_winner_until_they_have_ended() -> None:
-    story = full_node()
-    boss = story.yard.make_class("boss", 60, cpu=2)
-    story.queue(boss)
-    decision = story.decide()
-    assert [(each.node, each.count, each.winner) for each in decision.preemptions] == [(1, 1, boss.id)] * 2
-    assert decision.reasons == {boss.id: "2 tasks are being preempted for it"}
-    story.queue(late := story.yard.make_class("late", 55, cpu=1), real_s=99)
-    first, second = (task for task in story.yard.tasks if task.is_stopping)
-    story.yard.end(first)
-    decision = story.decide()
-    assert (chosen(decision), decision.preemptions) == ({}, [])
-    assert decision.reasons[late.id] == "room is held for boss, which waits for tasks that are ending"
-    assert decision.reasons[boss.id] == "tasks on n1 are ending, and their room is kept for it"
-    story.yard.end(second)
-    assert chosen(story.decide()) == {boss.id: {1: 1}}
-
-
-def test_nobody_is_preempted_where_the_gap_is_too_small_or_nothing_is_known() -> None:
-    story = full_node()
-    story.queue(story.yard.make_class("peer", 19, cpu=1))
-    assert story.decide().preemptions == []
-    boss = Queued(story.yard.make_class("boss", 90, cpu=1), 1, 0)
-    assert Planner(STAGES).decide(story.yard.cluster.view([boss]), 0.0, PLENTY).preemptions == []
-
-
-def test_the_winner_gets_its_room_before_those_who_have_waited_longer() -> None:
-    """The victim's own job has aged so much that it is ahead of the winner; it must not take the room back."""
-    story = Story(yard_of(1))
-    low = story.yard.make_class("low", 10, cpu=1)
-    story.queue(low, 9, real_s=10_000)
-    story.decide()
-    story.now_ms = 3_600_000
-    boss = story.yard.make_class("boss", 60, cpu=1)
-    story.queue(boss, real_s=10)
-    assert [each.victim for each in story.decide().preemptions] == [low.id]
-    assert chosen(story.decide()) == {}, "its victim has not ended yet"
-    [victim] = story.yard.tasks
-    story.ends.clear()
-    story.yard.end(victim)
-    story.queued[0].count += 1
-    decision = story.decide()
-    assert (chosen(decision), decision.preemptions) == ({boss.id: {1: 1}}, [])
-    assert story.decide().preemptions == []
-
-
-def test_two_winners_do_not_count_on_the_same_room() -> None:
-    story = full_node()
-    for name in ("one", "two"):
-        story.queue(story.yard.make_class(name, 60, cpu=1))
-    decision = story.decide()
-    assert sorted(each.winner for each in decision.preemptions) == [5, 6]
-    assert sum(each.count for each in decision.preemptions) == 2
-
-
-def test_the_items_that_room_is_made_for_in_one_decision_are_bounded() -> None:
-    story = Story(yard_of(10))
-    for _ in range(10):
-        story.run(story.yard.make_class("low", 10, cpu=1), 1, end_s=50)
-    for _ in range(10):
-        story.queue(story.yard.make_class("boss", 60, cpu=1))
-    assert len(story.decide().preemptions) == 4
-    assert len(story.decide().preemptions) == 0, "what was freed is for the first four"
 
 
 # ---- properties ----

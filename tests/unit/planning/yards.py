@@ -11,12 +11,14 @@ import numpy as np
 from shunter.planning.candidates import FILTERS
 from shunter.planning.coupling import Couplings
 from shunter.planning.ledger import Ledger
+from shunter.planning.pick import Picked
 from shunter.planning.scores import SCORES, Score
 from shunter.planning.site import Site, fresh_prices
 from shunter.planning.view import BoolArray, ClusterView, IntArray, Queued, Rules, Running, TaskClass
 from tests.unit.planning.clusters import Cluster
 
 PRIORITY_MAX = 100
+SSD = "node.labels.disk == 'ssd'"
 
 
 @dataclass
@@ -113,3 +115,9 @@ def _anti(task_class: TaskClass) -> set[str]:
     return (
         {each.match for each in rules.affinity if each.to == "job" and each.anti and each.require} if rules else set()
     )
+
+
+def as_dict(picked: Picked) -> dict[int, int]:
+    found = dict(zip(picked.rows.tolist(), picked.counts.tolist(), strict=True))
+    assert len(found) == len(picked.rows), "a row is named twice"
+    return found
