@@ -123,7 +123,7 @@ def release(round: Round, job: Job) -> None:
     for group in job.groups:
         if group.counts[_WAITING] and not group.spec.after:
             move_waiting(round, group, TaskEvent.UNBLOCKED, "")
-    if len(job.groups) > 1:
+    if len(job.blueprint.groups) > 1:
         round.maybe_over[job.id] = None  # what its groups wait for may be over: single tasks can be stopped before
 
 

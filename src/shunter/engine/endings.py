@@ -58,7 +58,7 @@ def end_jobs(round: Round) -> None:
                 continue
             if job.options.failures_max:
                 look_at_failures(round, job)
-            if len(job.groups) > 1:
+            if len(job.blueprint.groups) > 1:
                 settle_groups(round, job)
             if job.is_over() and not _awaits_restart(round, job):
                 _end(round, job)

@@ -62,6 +62,8 @@ def job_held(state: State, change: c.JobHeld) -> None:
     if job.is_held == change.is_held:
         return
     job.is_held = change.is_held
+    if not job.is_held:
+        lasting_changes.job_released(state, job, change.at_ms)
     for group in job.groups:
         if change.is_held:
             _unready(group, change.at_ms)

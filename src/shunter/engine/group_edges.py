@@ -6,6 +6,7 @@ from __future__ import annotations
 from shunter.engine.dependencies import is_blocked, is_met, move_waiting, unmet
 from shunter.engine.records import Group, Job
 from shunter.engine.round import Round
+from shunter.model.jobs import GroupSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
 
 _WAITING, _CANCELLED = int(TaskState.WAITING), int(TaskState.CANCELLED)
@@ -21,7 +22,7 @@ def settle_groups(round: Round, job: Job) -> None:
         for group in job.groups:
             if not group.counts[_WAITING] or not group.spec.after:
                 continue
-            verdict = _verdict(job, group)
+            verdict = _verdict(job, group.spec)
             if verdict is None:
                 continue
             event = TaskEvent.CANCELLED if verdict else TaskEvent.UNBLOCKED
@@ -31,13 +32,18 @@ def settle_groups(round: Round, job: Job) -> None:
 
 def is_left_out(job: Job, group: Group) -> bool:
     """Whether a group never ran because of what it waited for: that alone does not make its job a cancelled one."""
-    return bool(group.spec.after) and group.counts[_CANCELLED] == group.count and bool(_verdict(job, group))
+    return group.counts[_CANCELLED] == group.count and is_shut_out(job, group.spec)
 
 
-def _verdict(job: Job, group: Group) -> str | None:
+def is_shut_out(job: Job, spec: GroupSpec) -> bool:
+    """Whether what a group waited for has ended otherwise than it was to."""
+    return bool(spec.after) and bool(_verdict(job, spec))
+
+
+def _verdict(job: Job, spec: GroupSpec) -> str | None:
     """Empty: it may go. Otherwise why it cannot any more. None: something that it waits for has not ended."""
     verdict = ""
-    for edge in group.spec.after:
+    for edge in spec.after:
         pieces = [piece for piece in job.groups if piece.spec.name == edge.group]
         if not all(piece.is_over for piece in pieces):
             return None

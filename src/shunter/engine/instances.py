@@ -33,6 +33,10 @@ class Member:
     well_ms: int
 
     @property
+    def shown(self) -> int:
+        return self.group.shows(self.index)
+
+    @property
     def is_alive(self) -> bool:
         return self.state < _SUCCEEDED
 

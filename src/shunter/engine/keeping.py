@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from shunter.engine import changes as c
 from shunter.engine.books.lasting import RESTARTING, STALLED, STARTING, UNDER_WAY, Lasting
 from shunter.engine.dependencies import is_blocked
+from shunter.engine.group_edges import is_shut_out
 from shunter.engine.instances import Instance, Key, Member
 from shunter.engine.records import Job
 from shunter.engine.round import Round
-from shunter.engine.stops import stop_range
+from shunter.engine.stops import stop_range, watch_queueing
 from shunter.engine.updates import Progress
 from shunter.model.jobs import EVERYWHERE, SERVICE, GroupSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
@@ -51,10 +52,12 @@ class Keeping:
     leaving: list[Instance] = field(default_factory=list)  # on nodes that are drained: start elsewhere first
     stale: list[Instance] = field(default_factory=list)
     in_the_way: list[Member] = field(default_factory=list)  # healthy, while their successors find no room
-    given_up: list[Member] = field(default_factory=list)
+    unwell: list[Member] = field(
+        default_factory=list
+    )  # that have given up, or were not healthy before and still are not
     coming: int = 0  # replaced, and not healthy yet
     available: int = 0
-    absent: int = 0  # where none can be started now
+    absent: int = 0  # where none can be started now, or that came to their end
 
     @property
     def spec(self) -> GroupSpec:
@@ -114,10 +117,13 @@ class Keeping:
         has_ended_itself = newest.state in _ENDED_BY_THEMSELVES
         if has_ended_itself and (newest.is_fresh or not self._may_replace(newest)):
             self.progress.is_pending |= self.lasting.status == STARTING and newest.state == _FAILED
-            self.given_up.append(newest)
+            if newest.state == _FAILED and self.wanted.may_start(instance.index):
+                self.unwell.append(newest)
+            else:
+                self.absent += 1
             return
-        if self.lasting.node and newest.node == self.lasting.node:  # it was stopped to be replaced just there
-            self._add([instance.index], self.lasting.node, "replaces an older one")
+        if self._node_of(newest):  # it was stopped to be replaced just there
+            self._add([instance.index], self._node_of(newest), "replaces an older one")
             self.progress.is_pending = True
         else:
             self._miss(instance.index)
@@ -150,13 +156,13 @@ class Keeping:
     def _await(self, good: list[Member], staying: list[Member]) -> None:
         """Nothing of the present spec is healthy yet: what is, of an older one, goes on meanwhile."""
         newest = good[-1]
-        self.coming += 1
-        self.progress.is_pending = True
         self._free(newest)
-        if self._is_of_update(newest) and self._is_late(newest):
-            limit_s, word = self.spec.update.deadline_s, TaskState(newest.state).word
-            late = f"task {self._name(newest)} was not healthy within {limit_s:g} s of its start; it is {word}"
-            self.progress.fail(late + ailment(newest), self.spec.update.rollback)
+        if self._is_of_update(newest):
+            self._await_successor(newest)
+        elif self.lasting.status == STARTING:
+            self.progress.is_pending = True
+        elif self.lasting.status in UNDER_WAY and self._is_late(newest):
+            self.unwell.append(newest)
         if newest.state == _QUEUED:
             now_ms = self.round.now_ms
             self.in_the_way += [each for each in staying if not each.is_fresh and each.is_well(now_ms)][-1:]
@@ -164,6 +170,16 @@ class Keeping:
             is_hopeful = member in good and member.state > _QUEUED  # a move may begin while the first one starts
             if member is not newest and not is_hopeful and not member.is_well(self.round.now_ms):
                 end_member(self.round, member, self._why_replaced())
+
+    def _await_successor(self, newest: Member) -> None:
+        if newest.state == _QUEUED and not self.wanted.may_start(newest.shown):
+            return
+        self.coming += 1
+        self.progress.is_pending = True
+        if self._is_late(newest):
+            limit_s, word = self.spec.update.deadline_s, TaskState(newest.state).word
+            late = f"task {self._name(newest)} was not healthy within {limit_s:g} s of its start; it is {word}"
+            self.progress.fail(late + ailment(newest), self.spec.update.rollback)
 
     def _free(self, member: Member) -> None:
         """Where a task was moved to holds for one placement: later ones are free."""
@@ -177,12 +193,25 @@ class Keeping:
         return self.job.type == SERVICE and member.node in self.round.state.nodes.draining
 
     def _may_replace(self, member: Member) -> bool:
-        if self.lasting.status == STALLED:
+        """Where its successor could start, and as far as the update goes; an instance that is restarted by itself is
+        always."""
+        if not self.wanted.may_start(member.shown):
             return False
-        return not self.lasting.node or member.node == self.lasting.node
+        if member.group.number < self.lasting.floor(self.spec.name, member.shown):
+            return True
+        return self.lasting.status != STALLED and (not self.lasting.node or member.node == self.lasting.node)
+
+    def _node_of(self, member: Member) -> int:
+        """Where its successor must run: there, if only what is there is updated; else 0."""
+        return self.lasting.node if member.node == self.lasting.node else 0
 
     def _is_of_update(self, member: Member) -> bool:
-        return self.lasting.status in UNDER_WAY and member.group.number >= self.lasting.first_piece
+        """Whether it came by the update, or by a restart of its instance."""
+        number, lasting = member.group.number, self.lasting
+        if lasting.status in UNDER_WAY and number >= lasting.first_piece:
+            return True
+        floor = lasting.floor(self.spec.name, member.shown)
+        return 0 < floor <= number
 
     def _wait_for_health(self, members: Iterable[Member]) -> None:
         for member in members:
@@ -190,7 +219,9 @@ class Keeping:
                 self.progress.look_at(member.well_ms)
 
     def _is_late(self, member: Member) -> bool:
-        """Counted from when it was asked for, or from when its node was lost."""
+        """Counted from when it was asked for, or from when its node was lost. While the job is held, none is."""
+        if self.job.is_held:
+            return False
         table, row = self.round.state.table, member.group.base + member.index
         since_ms = self.lasting.asked_ms(member.group.number)
         if table.lost[row]:
@@ -204,7 +235,7 @@ class Keeping:
     # ---- what is done about it ----
 
     def _miss(self, index: int) -> None:
-        if self.wanted.may_start(index):
+        if self.wanted.may_start(index) and not is_shut_out(self.job, self.spec):
             self.missing.append(index)
             self.progress.is_pending = True
         else:
@@ -240,15 +271,18 @@ class Keeping:
                 self.available -= 1
                 end_member(self.round, member, self._why_replaced())
         if self._is_stuck():
-            name, most = self._name(self.given_up[0]), update.unavailable_max
-            reason = f"task {name} has given up, and no more than {most} may be unavailable"
-            self.progress.fail(f"{reason}; to try it again: shunter restart {self.job.name}", update.rollback)
+            name, most = self._name(self.unwell[0]), update.unavailable_max
+            is_over = self.unwell[0].state == _FAILED
+            reason = f"task {name} {'has given up' if is_over else 'is not healthy'}, and no more than {most} may be"
+            self.progress.fail(
+                f"{reason} unavailable; to try it again: shunter restart {self.job.name}", update.rollback
+            )
             return
         for instance in sorted(self.stale, key=lambda each: (each.is_well(now_ms), each.index)):
             if slots <= 0:
                 return
             if not update.unavailable_max:
-                self._add([instance.index], self.lasting.node, "replaces an older one")
+                self._add([instance.index], self._node_of(instance.face), "replaces an older one")
             elif not instance.is_well(now_ms) or self.available > least:
                 self.available -= instance.is_well(now_ms)
                 for member in instance.members:
@@ -260,7 +294,7 @@ class Keeping:
 
     def _is_stuck(self) -> bool:
         """Whether all that is left to replace is healthy, and nothing will come to take its place meanwhile."""
-        if not 0 < self.spec.update.unavailable_max <= len(self.given_up) or self.coming or self.missing:
+        if not 0 < self.spec.update.unavailable_max <= len(self.unwell) or self.coming or self.missing:
             return False
         return bool(self.stale) and all(instance.is_well(self.round.now_ms) for instance in self.stale)
 
@@ -279,7 +313,7 @@ class Keeping:
 
     def _name(self, member: Member) -> str:
         group = "" if len(self.job.blueprint.groups) == 1 else f"{self.spec.name}/"
-        return f"{self.job.name}/{group}{member.group.shows(member.index)}"
+        return f"{self.job.name}/{group}{member.shown}"
 
 
 def ailment(member: Member) -> str:
@@ -297,6 +331,7 @@ def add_piece(round: Round, job: Job, part: int, shown: list[int], node: int, re
     groups = job.blueprint.groups
     ref, number = job.ref + (f"#{groups[part].name}" if len(groups) > 1 else ""), job.next_group
     round.record(c.GroupAdded(job.id, number, part, shown, node, ref, round.now_ms, reason))
+    watch_queueing(round, job.groups[-1])
     if is_blocked(round.state, job, round.now_ms) or _waits_for_groups(job, part):
         return  # it is queued with the others of its group
     last, ref = len(shown) - 1, f"{ref}+{shown[0]}"

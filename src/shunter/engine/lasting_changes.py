@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.books.lasting import (
@@ -13,6 +14,7 @@ from shunter.engine.books.lasting import (
     RESTARTING,
     ROLLING_BACK,
     STALLED,
+    STARTING,
     STEADY,
     UNDER_WAY,
     UPDATING,
@@ -21,11 +23,12 @@ from shunter.engine.books.lasting import (
     Version,
 )
 from shunter.engine.records import Group, Job
-from shunter.model.jobs import EVERYWHERE, PLAIN
+from shunter.model.jobs import EVERYWHERE, PLAIN, GroupSpec
 
 if TYPE_CHECKING:
     from shunter.engine.state import State
 
+GROUPS_DECODER = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _STATUS = {"update": UPDATING, "rollback": ROLLING_BACK, "restart": RESTARTING}
 
 
@@ -47,7 +50,7 @@ def job_updated(state: State, job: Job, change: c.JobUpdated) -> None:
         if lasting.status == STEADY:
             lasting.good = version_of(job)
         return
-    if change.how != "update" or lasting.status not in (UPDATING, STALLED):
+    if change.how != "update" or lasting.status not in (STARTING, UPDATING, STALLED):
         lasting.first_piece = job.next_group  # else what this update leaves as it is still has to prove itself
     if change.how != "restart" or lasting.status not in UNDER_WAY:  # a restart leaves the update what it is
         lasting.status = _STATUS[change.how]
@@ -89,9 +92,11 @@ def update_settled(state: State, change: c.UpdateSettled) -> None:
     lasting.status = STEADY if change.is_good else STALLED
     if change.is_good:
         good = version_of(job)
-        if lasting.good is not None and lasting.good.groups != good.groups:
+        if lasting.good is not None and not is_same_but_for_counts(lasting.good.groups, good.groups):
             lasting.before = lasting.good
         lasting.good, lasting.floors = good, {}
+    else:  # what was restarted by itself goes on as it is
+        lasting.floors = {key: floor for key, floor in lasting.floors.items() if "/" not in key}
 
 
 def instance_switched(state: State, change: c.InstanceSwitched) -> None:
@@ -108,9 +113,25 @@ def instance_renewed(state: State, change: c.InstanceRenewed) -> None:
     key = f"{change.group}/{change.index}"
     lasting.down.pop(key, None)
     lasting.floors[key] = job.next_group
-    if lasting.status not in UNDER_WAY:
+    if lasting.status == STEADY:  # else it is to become what it was to become
         lasting.status, lasting.reason, lasting.began_ms = RESTARTING, "", change.at_ms
         lasting.first_piece = job.next_group
+
+
+def job_released(state: State, job: Job, now_ms: int) -> None:
+    """What could not start while the job was held has all the time again."""
+    lasting = state.lasting.jobs.get(job.id)
+    if lasting is not None:
+        lasting.added_ms = dict.fromkeys(lasting.added_ms, now_ms)
+
+
+def is_same_but_for_counts(one: bytes, other: bytes) -> bool:
+    """Of the groups of two versions."""
+    return one == other or _countless(one) == _countless(other)
+
+
+def _countless(groups: bytes) -> list[GroupSpec]:
+    return [replace(spec, count=0) for spec in GROUPS_DECODER.decode(groups)]
 
 
 def version_of(job: Job) -> Version:

@@ -37,6 +37,13 @@ def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, 
     round.maybe_over[job.id] = None
 
 
+def watch_queueing(round: Round, group: Group) -> None:
+    """Of a group that is new."""
+    if group.spec.queue_timeout_s:
+        due_ms = round.now_ms + int(group.spec.queue_timeout_s * 1000)
+        round.timers.add(due_ms, TimerKind.QUEUE_TIMEOUT, group)
+
+
 def on_queue_timeout(round: Round, group: Group) -> None:
     """Fail the tasks that have been queued for longer than their job allows; look again when the next one is due. What
     is held counts from its release on: until then nothing of it is due."""

@@ -15,6 +15,7 @@ from shunter.engine.dependencies import NO_PAST, Past, find_target, order_by_edg
 from shunter.engine.queueing import refuse_full_queues
 from shunter.engine.records import Job
 from shunter.engine.round import Round, TimerKind, Timers
+from shunter.engine.stops import watch_queueing
 from shunter.engine.updates import is_on_one_node, on_update, refuse_update
 from shunter.model.errors import Busy, Conflict, Invalid, Problem
 from shunter.model.jobs import BATCH, PLAIN, After, JobOptions, JobSpec
@@ -97,9 +98,7 @@ def start_run(round: Round, spec: JobSpec, user: str, past: Past = NO_PAST, behi
     if spec.type != BATCH:
         round.stirred[job_id, 0] = None
     for group in state.jobs[job_id].groups:
-        if group.spec.queue_timeout_s:
-            due_ms = round.now_ms + int(group.spec.queue_timeout_s * 1000)
-            round.timers.add(due_ms, TimerKind.QUEUE_TIMEOUT, group)
+        watch_queueing(round, group)
     return Submitted(job_id, True, spec.namespace, name, run)
 
 

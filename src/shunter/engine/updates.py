@@ -10,15 +10,13 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
-from shunter.engine.books.lasting import STALLED, STARTING, UNDER_WAY, UPDATING, Version
-from shunter.engine.lasting_changes import version_of
+from shunter.engine.books.lasting import STALLED, STARTING, STEADY, UNDER_WAY, UPDATING, Version
+from shunter.engine.lasting_changes import GROUPS_DECODER, is_same_but_for_counts, version_of
 from shunter.engine.records import Job
 from shunter.engine.round import Round
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
-from shunter.model.jobs import COUNT_MAX, PLAIN, SERVICE, GroupSpec, JobOptions, JobSpec
+from shunter.model.jobs import COUNT_MAX, PLAIN, SERVICE, JobOptions, JobSpec
 from shunter.model.lifecycles import JobState
-
-_groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 
 
 @dataclass(slots=True)
@@ -103,7 +101,7 @@ def on_rollback(round: Round, job_id: int, user: str) -> None:
     job = _lasting_job(round, job_id)
     lasting = round.state.lasting.jobs[job.id]
     target = lasting.good if lasting.status in (UPDATING, STALLED) else lasting.before
-    if target is None or target.groups == job.blueprint.body:
+    if target is None or is_same_but_for_counts(target.groups, job.blueprint.body):
         raise _refused(job, "has no earlier version that was good", "submit the manifest that it shall have")
     _go_back(round, job, target, f"rolled back to version {target.number} by {user}")
 
@@ -123,9 +121,9 @@ def on_restart(round: Round, job_id: int, task: tuple[str, int] | None, user: st
 def conclude(round: Round, job: Job, progress: Progress) -> None:
     """Where an update has come to: good, or bad and rolled back, or bad and left where it is."""
     lasting = round.state.lasting.jobs[job.id]
-    if progress.failure and lasting.status in UNDER_WAY:
+    if progress.failure and lasting.status != STEADY:
         good = lasting.good
-        can_go_back = good is not None and good.groups != job.blueprint.body
+        can_go_back = good is not None and not is_same_but_for_counts(good.groups, job.blueprint.body)
         if lasting.status == UPDATING and progress.may_roll_back and good is not None and can_go_back:
             _go_back(round, job, good, f"rolled back to version {good.number}: {progress.failure}")
         else:
@@ -138,7 +136,7 @@ def _go_back(round: Round, job: Job, target: Version, reason: str) -> None:
     """To what the tasks were; how many there are stays as it was asked for last."""
     counts = {spec.name: spec.count for spec in job.blueprint.groups}
     groups = tuple(
-        replace(spec, count=counts.get(spec.name, spec.count)) for spec in _groups_decoder.decode(target.groups)
+        replace(spec, count=counts.get(spec.name, spec.count)) for spec in GROUPS_DECODER.decode(target.groups)
     )
     change = c.JobUpdated(
         job.id, job.version + 1, target.priority, target.labels, msgspec.Raw(round.state.blueprint(groups)),

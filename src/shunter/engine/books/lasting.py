@@ -60,13 +60,17 @@ class Lasting(msgspec.Struct, array_like=True):
     before: Version | None = None  # the good one before that
     floors: dict[str, int] = {}
     down: dict[str, None] = {}
-    added_ms: dict[int, int] = {}  # of each piece that was added
+    added_ms: dict[int, int] = {}  # of each piece that was added, or when its job was released since
     past: list[PastTask] = []
 
     def is_floored(self, group: str, index: int, piece: int) -> bool:
         if not self.floors:
             return False
-        return piece < max(self.floors.get(group, 0), self.floors.get(f"{group}/{index}", 0))
+        return piece < max(self.floors.get(group, 0), self.floor(group, index))
+
+    def floor(self, group: str, index: int) -> int:
+        """Of an instance that was restarted by itself; else 0."""
+        return self.floors.get(f"{group}/{index}", 0) if self.floors else 0
 
     def asked_ms(self, piece: int) -> int:
         """When a piece was asked for: as it was added, or when an update that came later left it as it is."""
