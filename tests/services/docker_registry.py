@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from threading import Event, Thread
 
 from tests.services.docker_daemon import root_files
 
@@ -20,10 +20,13 @@ CONFIG = "application/vnd.docker.container.image.v1+json"
 
 
 class Registry:
-    """`failures` is how many requests for the manifest are still answered with 503."""
+    """`failures` is how many requests for the manifest are still answered with 503. While `is_giving` is not set,
+    layers are asked for in vain: the registry takes the request and says nothing."""
 
     def __init__(self, mark: str) -> None:
         self.failures = 0
+        self.is_giving = Event()
+        self.is_giving.set()
         self.asked = 0  # for the manifest
         layer = root_files() if not mark else _with_file(mark)
         packed = gzip.compress(layer, mtime=0)
@@ -63,6 +66,7 @@ class Registry:
                 return 503, "text/plain", b"not now"
             known = path.startswith("/v2/pulled/manifests/1") or digest(self.manifest) in path
             return (200, MANIFEST, self.manifest) if known else (404, "application/json", NOT_KNOWN)
+        self.is_giving.wait()
         content = self.blobs.get(path.rpartition("/")[2])
         return (404, "text/plain", b"") if content is None else (200, "application/octet-stream", content)
 
@@ -101,6 +105,7 @@ def registry(mark: str = "") -> Iterator[Registry]:
     try:
         yield content
     finally:
+        content.is_giving.set()
         server.shutdown()
         server.server_close()
         thread.join()

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from shunter.worker.runtimes.docker.daemon import Daemon
-from shunter.worker.runtimes.docker.images import TRIES_MAX, Images
+from shunter.worker.runtimes.docker.images import PULLS_MAX, TRIES_MAX, Images
 from shunter.worker.runtimes.port import NotStarted
 from tests.services.docker_daemon import TestDaemon
 from tests.services.docker_registry import registry
-from tests.services.docker_stage import docker_staged
+from tests.services.docker_stage import PATIENCE_S, docker_staged, until
 
 pytestmark = pytest.mark.services
 
@@ -87,3 +87,60 @@ async def test_all_that_wait_for_an_image_share_one_pull(docker: TestDaemon) -> 
     assert server.asked <= 3
     await images.close()
     await daemon.close()
+
+
+async def test_who_joins_a_pull_late_hears_how_far_it_is(docker: TestDaemon) -> None:
+    first: list[str] = []
+    late: list[str] = []
+    daemon = Daemon(docker.host)
+    images = Images(daemon)
+    with registry("late") as server:
+        server.is_giving.clear()
+        pulling = asyncio.ensure_future(images.pull(server.image, first.append))
+        await until(lambda: first)
+        joining = asyncio.ensure_future(images.pull(server.image, late.append))
+        await until(lambda: late)
+        assert late == first
+        server.is_giving.set()
+        await asyncio.gather(pulling, joining)
+    await images.close()
+    await daemon.close()
+
+
+async def test_a_pull_that_nobody_waits_for_any_longer_keeps_no_other_from_its_turn(docker: TestDaemon) -> None:
+    daemon = Daemon(docker.host)
+    images = Images(daemon)
+    with registry("hung") as server, registry("other") as other:
+        server.is_giving.clear()
+        hung = [f"127.0.0.1:{server.port}/pulled:1-{number}" for number in range(PULLS_MAX)]
+        told: list[str] = []
+        pulls = [asyncio.ensure_future(images.pull(image, told.append)) for image in hung]
+        await until(lambda: len(told) == PULLS_MAX)
+        for pull in pulls:
+            pull.cancel()
+        await asyncio.gather(*pulls, return_exceptions=True)
+        async with asyncio.timeout(PATIENCE_S):
+            await images.pull(other.image, told.append)
+        server.is_giving.set()
+        await images.pull(hung[0], told.append)  # somebody wants it after all
+    await images.close()
+    await daemon.close()
+
+
+async def test_a_registry_that_falls_silent_is_asked_again(docker: TestDaemon) -> None:
+    told: list[str] = []
+    daemon = Daemon(docker.host)
+    with registry("silent") as server:
+        server.is_giving.clear()
+        with pytest.raises(NotStarted, match=f"tried {TRIES_MAX} times: nothing came for 0.3 s"):
+            await Images(daemon, delay_s=0.01, silent_max_s=0.3).pull(server.image, told.append)
+        assert sum("try" in text for text in told) == TRIES_MAX - 1
+    await daemon.close()
+
+
+async def test_nothing_is_kept_of_an_attempt_that_did_not_start(tmp_path: Path, docker: TestDaemon) -> None:
+    with registry() as server:
+        async with docker_staged(tmp_path, docker) as stage:
+            with pytest.raises(NotStarted):
+                await stage.launch("/bin/true", image=f"127.0.0.1:{server.port}/nothing:7")
+            assert [path.name for path in (stage.settings.home / "docker").iterdir()] == ["id"]

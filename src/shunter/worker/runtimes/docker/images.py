@@ -25,45 +25,64 @@ PULLS_MAX = 3  # at once
 TRIES_MAX = 6
 DELAY_S, DELAY_FACTOR, DELAY_MAX_S, JITTER = 1.0, 2.0, 30.0, 0.2
 TELL_EVERY_S = 5.0
+SILENT_MAX_S = 300.0  # without a word of progress: then the try counts as failed
 # What a registry says when asking again would give the same answer.
 FINAL = re.compile(r"not found|denied|unauthorized|unknown|invalid reference|no basic auth|does not exist", re.I)
 FINAL_STATUSES = (400, 401, 403, 404)
+SILENT = 504
 
 Tell = Callable[[str], None]
 
 
+class Pull:
+    """One pull, and who waits for it."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Tell] = []
+        self.said = ""  # last
+        self.task: asyncio.Task[None] | None = None
+
+    def tell(self, text: str) -> None:
+        self.said = text
+        for listener in self.listeners:
+            listener(text)
+
+
 class Images:
-    def __init__(self, daemon: Daemon, delay_s: float = DELAY_S) -> None:
+    def __init__(self, daemon: Daemon, delay_s: float = DELAY_S, silent_max_s: float = SILENT_MAX_S) -> None:
         self._daemon = daemon
         self._delay_s = delay_s
-        self._pulls: dict[str, tuple[asyncio.Task[None], list[Tell]]] = {}
+        self._silent_max_s = silent_max_s
+        self._pulls: dict[str, Pull] = {}
         self._room = asyncio.Semaphore(PULLS_MAX)
 
     async def pull(self, image: str, tell: Tell) -> None:
         """Until the image is here. `tell` hears of the progress. Raises NotStarted, DaemonAway."""
-        if image not in self._pulls:
-            listeners: list[Tell] = []
-            pulling = asyncio.get_running_loop().create_task(self._pull(image, listeners))
-            pulling.add_done_callback(lambda _: self._pulls.pop(image, None))
-            self._pulls[image] = pulling, listeners
-        pulling, listeners = self._pulls[image]
-        listeners.append(tell)
+        pull = self._pulls.setdefault(image, Pull())
+        if pull.task is None:
+            pull.task = asyncio.get_running_loop().create_task(self._pull(image, pull))
+        if pull.said:
+            tell(pull.said)
+        pull.listeners.append(tell)
         try:
-            await asyncio.shield(pulling)
+            await asyncio.shield(pull.task)
         finally:
-            listeners.remove(tell)
+            pull.listeners.remove(tell)
+            if pull.task.done() or not pull.listeners:  # what nobody waits for gives its place to others
+                pull.task.cancel()
+                if self._pulls.get(image) is pull:
+                    del self._pulls[image]
 
     async def close(self) -> None:
-        pulls = [pulling for pulling, _ in self._pulls.values()]
+        pulls = [pull.task for pull in self._pulls.values() if pull.task is not None]
         for pulling in pulls:
             pulling.cancel()
         await asyncio.gather(*pulls, return_exceptions=True)
 
-    async def _pull(self, image: str, listeners: list[Tell]) -> None:
+    async def _pull(self, image: str, pull: Pull) -> None:
         def tell(text: str) -> None:
             log.info("image.pull", image=image, progress=text)
-            for listener in listeners:
-                listener(f"image {image}: {text}")
+            pull.tell(f"image {image}: {text}")
 
         await asyncio.sleep(0)  # so that whoever asked listens already
         delay_s = self._delay_s
@@ -87,11 +106,17 @@ class Images:
         begun = told = monotonic()
         layers: dict[str, Layer] = {}
         tell("pulling")
-        async for item in self._daemon.pull(image, find_auth(image)):
-            note(layers, item)
-            if monotonic() - told >= TELL_EVERY_S and layers:
-                told = monotonic()
-                tell(summary(layers))
+        clock = asyncio.get_running_loop().time
+        try:
+            async with asyncio.timeout(self._silent_max_s) as silence:
+                async for item in self._daemon.pull(image, find_auth(image)):
+                    silence.reschedule(clock() + self._silent_max_s)
+                    note(layers, item)
+                    if monotonic() - told >= TELL_EVERY_S and layers:
+                        told = monotonic()
+                        tell(summary(layers))
+        except TimeoutError as error:
+            raise DaemonRefused(SILENT, f"nothing came for {self._silent_max_s:g} s") from error
         tell(f"pulled in {monotonic() - begun:.1f} s")
 
 

@@ -66,6 +66,7 @@ class DockerRuntime:
         name = self._name(launch.attempt)
         self._starting.add(name)
         self._abandoned.discard(name)
+        started = None
         try:
             if launch.payload is not None:
                 launch.payload.chmod(PAYLOAD_MODE)
@@ -75,7 +76,8 @@ class DockerRuntime:
             if container is not None and container.pull == "always":
                 await self._images.pull(container.image, copy.say)
             id = await self._create(launch, config, copy)
-            return await self._start(id, launch, copy, facts)
+            started = await self._start(id, launch, copy, facts)
+            return started
         except DaemonAway as error:
             self.abandon_container(name)  # it may have got further than we heard
             raise RuntimeGone(str(error)) from error
@@ -83,6 +85,8 @@ class DockerRuntime:
             raise NotStarted(f"runtime docker: {error}") from error
         finally:
             self._starting.discard(name)
+            if started is None:
+                self._note(launch.attempt).unlink(missing_ok=True)
 
     async def find(self, launches: Mapping[Attempt, Launch]) -> Mapping[Attempt, Running]:
         found: dict[Attempt, Running] = {}
