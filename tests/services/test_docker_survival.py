@@ -194,6 +194,29 @@ async def test_a_daemon_that_goes_and_comes_back_is_noticed(tmp_path: Path, monk
         await asyncio.to_thread(docker_daemon.end, daemon)
 
 
+async def test_the_first_call_in_vain_tells_that_the_daemon_is_gone(tmp_path: Path) -> None:
+    """Or the next attempts would be sent here too, and be lost one after the other."""
+    if reason := docker_daemon.why_not():
+        pytest.skip(reason)
+    daemon = await asyncio.to_thread(docker_daemon.start)
+    try:
+        async with docker_staged(tmp_path, daemon) as stage:
+            heard: list[dict[str, str]] = []
+            stage.runtime.changed = lambda attributes: heard.append(dict(attributes))
+            running = await stage.launch("/bin/sleep", "60")
+            os.kill(daemon.pid, signal.SIGKILL)
+            for _ in range(2):
+                with pytest.raises(RuntimeGone):
+                    await stage.launch("/bin/true")
+            with pytest.raises(RuntimeGone):
+                await running.execute(["/bin/true"], 5.0)
+            assert heard == [{}]
+            daemon = await asyncio.to_thread(docker_daemon.start_again, daemon)
+            await until(lambda: len(heard) == 2)
+    finally:
+        await asyncio.to_thread(docker_daemon.end, daemon)
+
+
 def tell(gate: Path, number: int, text: str) -> None:
     """Hand the container a text; it appears whole or not at all."""
     (gate / "new").write_text(text)

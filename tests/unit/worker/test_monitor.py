@@ -12,6 +12,7 @@ from shunter.model.messages import Health
 from shunter.worker.health.checks import check_http, check_tcp
 from shunter.worker.health.monitor import FIRST_EVERY_S, Monitor
 from shunter.worker.health.port import Unwell
+from shunter.worker.runtimes.port import RuntimeGone
 
 NAME = 1, 0, 7, 2
 
@@ -103,6 +104,18 @@ async def test_after_the_first_success_every_failure_counts_even_within_the_grac
     _, said, ended = await look(command(start_grace_s=1000.0), lambda at: at < 5.0)
     assert [is_healthy for _, is_healthy in said] == [True, False]
     assert said[1][0] == pytest.approx(30.0)
+    assert len(ended) == 1
+
+
+async def test_what_could_not_be_looked_at_does_not_count() -> None:
+    def is_well(at: float) -> bool:
+        if 20.0 <= at < 70.0:
+            raise RuntimeGone("the daemon does not answer")
+        return at < 70.0
+
+    _, said, ended = await look(command(), is_well)
+    assert [is_healthy for _, is_healthy in said] == [True, False]
+    assert said[1][0] == pytest.approx(90.0)  # failures at 70, 80 and 90
     assert len(ended) == 1
 
 

@@ -19,6 +19,7 @@ from shunter.ports.clock import Clock
 from shunter.worker.grants import TaskName
 from shunter.worker.health.checks import Kinds
 from shunter.worker.health.port import Target, Unwell
+from shunter.worker.runtimes.port import RuntimeGone
 
 log = Log(__name__)
 
@@ -95,7 +96,9 @@ class Monitor:
             is_due = now >= next_at
             if is_due:
                 next_at = now + check.interval_s
-            if not reason:
+            if reason is None:
+                pass
+            elif not reason:
                 has_passed, failures = True, 0
                 if not watched.well[place]:
                     watched.well[place] = True
@@ -108,14 +111,16 @@ class Monitor:
             wait_s = next_at - now if has_passed else min(FIRST_EVERY_S, next_at - now)
             await self._clock.sleep(max(0.0, wait_s))
 
-    async def _try(self, check: HealthCheck, target: Target) -> str:
-        """Why the task is not well; empty where it is."""
+    async def _try(self, check: HealthCheck, target: Target) -> str | None:
+        """Why the task is not well; empty where it is, None where nobody could look."""
         async with self._room:
             try:
                 async with asyncio.timeout(check.timeout_s + GUARD_S):
                     await self._kinds[check.kind](check, target)
             except TimeoutError:
                 return f"no answer within {check.timeout_s:g} s"
+            except RuntimeGone:
+                return None
             except OSError as error:
                 return error.strerror or str(error)
             except (Unwell, LookupError) as error:

@@ -22,7 +22,7 @@ class Target(Protocol):
 
     async def execute(self, command: Sequence[str], timeout_s: float) -> tuple[int, str]:
         """Run a command where it sees what the task sees; its exit code and the end of its output. Raises TimeoutError
-        or OSError."""
+        or OSError; RuntimeGone where its runtime does not answer, which says nothing about the task."""
         ...
 
 

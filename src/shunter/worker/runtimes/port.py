@@ -93,7 +93,8 @@ class Running(Protocol):
 
     async def execute(self, command: Sequence[str], timeout_s: float) -> tuple[int, str]:
         """Run a command beside the task, where it sees what the task sees; its exit code and the end of its output.
-        Raises TimeoutError when it takes longer (and ends it, as far as possible), OSError where it cannot be run."""
+        Raises TimeoutError when it takes longer (and ends it, as far as possible), OSError where it cannot be run,
+        RuntimeGone where nobody answers: then a check says nothing about the task."""
         ...
 
     def address(self, port: str) -> tuple[str, int]:

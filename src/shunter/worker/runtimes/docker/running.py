@@ -103,7 +103,9 @@ class Container:
         try:
             async with asyncio.timeout(timeout_s):
                 return await asyncio.shield(running)
-        except (DaemonAway, DaemonRefused) as error:
+        except DaemonAway as error:
+            raise RuntimeGone(str(error)) from error
+        except DaemonRefused as error:
             raise OSError(str(error)) from error
         finally:
             running.cancel()

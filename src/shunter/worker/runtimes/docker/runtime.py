@@ -80,6 +80,7 @@ class DockerRuntime:
             return started
         except DaemonAway as error:
             self.abandon_container(name)  # it may have got further than we heard
+            await self._check()  # or the next attempts would be sent here too, to be lost
             raise RuntimeGone(str(error)) from error
         except OSError as error:
             raise NotStarted(f"runtime docker: {error}") from error
@@ -227,17 +228,20 @@ class DockerRuntime:
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
-            was = self._facts
-            await self._look()
+            await self._check()
             if self._facts is not None:
                 for id in list(self._abandoned):
                     await self.remove_container(id)
-            if was != self._facts:
-                log.info("docker.changed", version=self._facts.version if self._facts else "gone")
-                if self._facts is not None and self._id_file.exists():
-                    await self._sweep()
-                if self.changed is not None:
-                    self.changed(self._attributes())
+
+    async def _check(self) -> None:
+        was = self._facts
+        await self._look()
+        if was != self._facts:
+            log.info("docker.changed", version=self._facts.version if self._facts else "gone")
+            if self._facts is not None and self._id_file.exists():
+                await self._sweep()
+            if self.changed is not None:
+                self.changed(self._attributes())
 
     async def _look(self) -> None:
         """Is the daemon there, and is it the same?"""
