@@ -16,6 +16,7 @@ from shunter.sdk.errors import Invalid, Problem
 
 UNLIMITED = "unlimited"
 READ_ONLY = "ro"
+HOST_NETWORK = "host"
 
 
 def expand(options: dict[str, Any]) -> dict[str, Any]:
@@ -29,7 +30,11 @@ def expand(options: dict[str, Any]) -> dict[str, Any]:
         if name in said:
             said[name] = _moment(said[name])
     has_image = "image" in said
-    for name, read in (("mounts", _mount), ("ports", _port(has_image)), ("after", _after)):
+    for name, read in (
+        ("mounts", _mount),
+        ("ports", _port(has_image and said.get("network") != HOST_NETWORK)),
+        ("after", _after),
+    ):
         if name in said:
             said[name] = _each(said[name], read)
     if isinstance(said.get("restart"), str):
@@ -85,18 +90,18 @@ def _mount(text: str) -> dict[str, Any]:
     return {"source": source, "target": rest[0]} | ({"read_only": True} if rest[1:] else {})
 
 
-def _port(has_image: bool) -> Callable[[str], dict[str, Any]]:
-    """NAME, NAME=PORT, NAME=HOST:PORT. A process has no ports but those of its node."""
+def _port(has_own: bool) -> Callable[[str], dict[str, Any]]:
+    """NAME, NAME=PORT, NAME=HOST:PORT. What has no network of its own has no ports but those of its node."""
 
     def read(text: str) -> dict[str, Any]:
         name, equals, numbers = text.partition("=")
         host, colon, port = numbers.rpartition(":")
         words = [port] if equals else []
         words += [host] if colon else []
-        if not name or not all(word.isascii() and word.isdigit() for word in words) or (colon and not has_image):
-            fix = "write it as NAME=PORT, or NAME=HOST:PORT" if has_image else "write it as NAME, or NAME=PORT"
+        if not name or not all(word.isascii() and word.isdigit() for word in words) or (colon and not has_own):
+            fix = "write it as NAME=PORT, or NAME=HOST:PORT" if has_own else "write it as NAME, or NAME=PORT"
             raise Invalid([Problem("ports", "is not a port", text, fix)])
-        if not has_image:
+        if not has_own:
             return {"name": name} | ({"host_port": int(port)} if equals else {})
         return {"name": name} | dict(zip(("port", "host_port"), map(int, words), strict=False))
 

@@ -78,8 +78,10 @@ def test_a_container_has_mounts_and_ports_of_its_own(monkeypatch: pytest.MonkeyP
     assert task.dir == "/in"
 
 
-def test_a_process_has_ports_of_its_node() -> None:
-    assert job_of(ports=["web", "admin=8081"]).groups[0].task.ports == (Port("web", 0), Port("admin", 8081, 8081))
+@pytest.mark.parametrize("options", [{}, {"image": "busybox", "network": "host"}])
+def test_what_has_no_network_of_its_own_has_ports_of_its_node(options: dict[str, Any]) -> None:
+    task = job_of(ports=["web", "admin=8081"], **options).groups[0].task
+    assert task.ports == (Port("web", 0), Port("admin", 8081, 8081))
 
 
 @pytest.mark.parametrize(
