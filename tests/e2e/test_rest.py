@@ -136,8 +136,8 @@ def test_a_submit_can_follow_to_the_end_in_one_answer(rest: Rest) -> None:
 
 
 def test_bodies_have_limits(rest: Rest) -> None:
-    """D-08: one manifest at most 1 MiB, a bulk at most 32 MiB: 413. Fields have limits of their own: 400."""
-    big = json.dumps(job("big", env={"X": "x" * (MIB + 1)})).encode()
+    """D-08: one manifest, or a bulk of them, at most 32 MiB: 413. Fields have limits of their own: 400."""
+    big = json.dumps(job("big", env={"X": "x" * (32 * MIB + 1)})).encode()
     assert rest.ask("POST", "/jobs", big).status == 413
     crowded = rest.ask("POST", "/jobs", job("crowded", env={f"X{number}": "x" for number in range(257)}))
     assert (crowded.status, crowded.fields) == (400, ["spec.env"])

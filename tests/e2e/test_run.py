@@ -160,6 +160,14 @@ def test_each_line_has_a_task_of_its_own(cluster: Cluster, tmp_path: Path) -> No
     assert [task["entry"] for task in cluster.items("tasks", "lines")] == lines
 
 
+def test_as_many_lines_as_there_may_be_are_taken(cluster: Cluster, tmp_path: Path) -> None:
+    """C-04: a hundred thousand lines are one job."""
+    (tmp_path / "lines").write_text("".join(f"line number {number}\n" for number in range(100_000)))
+    cluster.shunter("run", "-d", "--hold", "--name", "many", "--each-line", str(tmp_path / "lines"), "/bin/true")
+    assert cluster.json("job", "many")["counts"] == {"queued": 100_000}
+    cluster.shunter("stop", "many")
+
+
 def test_a_reader_that_has_seen_enough_ends_the_task(cluster: Cluster) -> None:
     """D-27: as in any pipe, a writer that nobody reads any more is ended."""
     process = cluster.begin("run", "--name", "endless", "--", "/usr/bin/yes")

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from shunter.api.exchange import Exchange
-from shunter.api.jobs import MANIFEST_SIZE_MAX
+from shunter.api.jobs import DOCUMENT_SIZE_MAX
 from shunter.api.routing import Context
 from shunter.model.batch_jobs import BatchJob
 from shunter.model.errors import NotFound
@@ -28,8 +28,6 @@ from shunter.model.problems import Problems
 from shunter.model.schedulings import Scheduling
 from shunter.model.testbeds import Testbed
 from shunter.ports.objects import ObjectQuery
-
-BODY_SIZE_MAX = MANIFEST_SIZE_MAX * 4
 
 _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
 
@@ -69,7 +67,7 @@ async def write_job(context: Context, exchange: Exchange) -> ExternalBatchJob:
     """By the name in the path, or in the body. Two schedulers that write keys of their own do not meet: each key is
     written by itself."""
     in_path = _object_name(exchange).name if "object" in exchange.names else None
-    body = await exchange.read_json(_document_decoder, BODY_SIZE_MAX)
+    body = await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX)
     word, external = read_job(body, in_path)
     name = ObjectName(exchange.query["namespace"], word)
     if external is None:
@@ -98,7 +96,7 @@ async def get_scheduling(context: Context, exchange: Exchange) -> ExternalSchedu
 async def post_scheduling(context: Context, exchange: Exchange) -> ExternalScheduling:
     """Makes it, or puts it in the place of the one of that name."""
     namespace = exchange.query["namespace"]
-    document = read_scheduling(await exchange.read_json(_document_decoder, BODY_SIZE_MAX), namespace)
+    document = read_scheduling(await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX), namespace)
     [applied] = await context.gateway.objects.apply(exchange.caller, [document], namespace=namespace)
     return _scheduling(applied.object)
 

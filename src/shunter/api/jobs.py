@@ -21,7 +21,7 @@ from shunter.model.signals import signal_number
 from shunter.model.views import AttemptPage, JobPage, JobView, SubmittedJob, SubmittedJobs, TaskPage, TaskView, WhyView
 from shunter.ports.gateway import JobQuery, JobReference, LogPiece, LogQuery, TaskQuery, TaskReference
 
-MANIFEST_SIZE_MAX = 2**20
+DOCUMENT_SIZE_MAX = 4 * 2**20  # of an object, and in YAML, of which a mebibyte takes a second
 BULK_SIZE_MAX = 32 * 2**20
 BULK_ITEMS_MAX = 20_000
 KEY_PATTERN = r"^[!-~]{1,128}$"
@@ -157,12 +157,12 @@ async def read_manifest(exchange: Exchange) -> object:
     """One document, from JSON or YAML."""
     content_type = (exchange.header(b"content-type") or "").partition(";")[0].strip().lower()
     if content_type in JSON_TYPES:
-        return decode_json(await exchange.read_body(MANIFEST_SIZE_MAX), _document_decoder)
+        return decode_json(await exchange.read_body(BULK_SIZE_MAX), _document_decoder)
     if content_type not in YAML_TYPES:
         fault = "must be application/json or application/yaml"
         raise Invalid([Problem("header.content-type", fault, shown(content_type))])
-    body = await exchange.read_body(MANIFEST_SIZE_MAX)
-    documents = await asyncio.to_thread(parse_documents, body)  # a megabyte of YAML takes a second
+    body = await exchange.read_body(DOCUMENT_SIZE_MAX)
+    documents = await asyncio.to_thread(parse_documents, body)
     if len(documents) > 1:
         raise Invalid([Problem("body", "has several documents", len(documents), "send them to /api/v1/bulk/jobs")])
     return documents[0]

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from shunter.api.exchange import Exchange, decode_json, encode
-from shunter.api.jobs import BULK_SIZE_MAX, JSON_TYPES, MANIFEST_SIZE_MAX, YAML_TYPES
+from shunter.api.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
 from shunter.api.routing import Context
 from shunter.api.streams import stream_watch
 from shunter.model.batch_jobs import BatchJob
@@ -118,7 +118,7 @@ class ObjectHandlers:
 
     async def write_external(self, context: Context, exchange: Exchange) -> Document:
         version, name = api_version_of(exchange, self.kind), object_name_of(exchange)
-        data = check_external(await exchange.read_json(_document_decoder, MANIFEST_SIZE_MAX * 2), "body")
+        data = check_external(await exchange.read_json(_document_decoder, DOCUMENT_SIZE_MAX), "body")
         changed = await context.gateway.objects.write_external(exchange.caller, name, data)
         return show(changed, version)
 
@@ -164,7 +164,7 @@ def _checked(exchange: Exchange, part: str) -> str:
 
 async def _read_document(exchange: Exchange, json_types: tuple[str, ...]) -> Document:
     """One mapping, from JSON or, where the types of JSON are those of a manifest, from YAML."""
-    [document, *others] = await read_documents(exchange, MANIFEST_SIZE_MAX * 4, json_types)
+    [document, *others] = await read_documents(exchange, DOCUMENT_SIZE_MAX, json_types)
     if others:
         _refuse("body", "has several documents", len(others) + 1, "send them to /api/v1/apply")
     if not isinstance(document, dict):

@@ -9,7 +9,7 @@ import msgspec
 
 from shunter.api.cluster import SMALL_SIZE_MAX
 from shunter.api.exchange import Exchange, decode_json
-from shunter.api.jobs import BULK_SIZE_MAX, JSON_TYPES, MANIFEST_SIZE_MAX, YAML_TYPES
+from shunter.api.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
 from shunter.api.routing import Context
 from shunter.model.documents import parse_documents
 from shunter.model.errors import Invalid, Problem
@@ -55,5 +55,5 @@ async def _read_manifests(exchange: Exchange) -> list[object]:
     if content_type not in YAML_TYPES:
         fault = "must be application/json or application/yaml"
         raise Invalid([Problem("header.content-type", fault, shown(content_type))])
-    body = await exchange.read_body(MANIFEST_SIZE_MAX)
+    body = await exchange.read_body(DOCUMENT_SIZE_MAX)
     return list(await asyncio.to_thread(parse_documents, body))

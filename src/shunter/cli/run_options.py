@@ -175,7 +175,7 @@ def entries(file: Text) -> tuple[str, ...] | None:
                 data = opened.read(LINES_SIZE_MAX + 1)
         if len(data) > LINES_SIZE_MAX:
             raise ValueError(f"must be at most {LINES_SIZE_MAX:,} bytes")
-        return parse_entries(data.decode())
+        return parse_entries(data.decode("utf-8-sig"))
     except OSError as error:
         raise Invalid([Problem("--each-line", f"cannot be read: {error.strerror}", file)]) from error
     except UnicodeDecodeError as error:

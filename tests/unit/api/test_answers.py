@@ -157,7 +157,7 @@ async def test_values_of_the_environment_never_come_back(client: Client, caplog:
 
 
 async def test_a_body_past_its_limit_is_refused_while_it_is_read(client: Client) -> None:
-    call = client.start("POST", "/api/v1/jobs", body=[b" " * 2**19] * 10)
+    call = client.start("POST", "/api/v1/jobs", body=[b" " * (jobs.BULK_SIZE_MAX // 2)] * 10)
     answer = await call.finished()
     assert answer.status == 413
     assert call.received == 3  # the third went past the limit; the rest was never asked for

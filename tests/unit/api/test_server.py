@@ -30,7 +30,7 @@ def test_a_connection_is_kept_after_answers_refusals_and_unread_bodies() -> None
         connection.connect()
         first = connection.sock.getsockname()
         assert ask(connection, "GET", "/api/v1/cluster")[0] == 200
-        assert ask(connection, "POST", "/api/v1/jobs", b" " * 5_000_000)[0] == 413
+        assert ask(connection, "POST", "/api/v1/jobs", b" " * 50_000_000)[0] == 413
         assert ask(connection, "POST", "/api/v1/cluster", b" " * 5_000_000)[0] == 405
         connection.request("POST", "/api/v1/jobs", body=b" " * 5_000_000)
         response = connection.getresponse()

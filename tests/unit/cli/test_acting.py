@@ -13,6 +13,7 @@ import pytest
 
 from shunter.cli import following
 from shunter.cli.exits import tell
+from shunter.cli.run_options import entries
 
 from ..sdk.scripted_server import Asked, answer, chunks, job_document, lines, whole
 from .conftest import Cluster, Reply, Shunter
@@ -72,10 +73,15 @@ def test_run_says_when_how_often_and_in_what(cluster: Cluster, shunter: Shunter)
         "after": [{"job": "fetch"}, {"job": "check", "when": "failed"}], "start_at": "90m",
         "deadline": "2030-01-31T08:00:00+00:00", "estimate": "5m", "hold": True, "env": {}, "user": "nobody",
         "timeout": {"run": "1m", "queue": "1h", "job": "4h"}, "restart": {"policy": "on-failure", "max": 4},
-        "stdout": f"{os.getcwd()}/out/%i.txt", "ports": [{"name": "web", "port": 80}], "network": "host",  # noqa: PTH109
+        "stdout": f"{os.getcwd()}/out/%i.txt", "ports": [{"name": "web", "host_port": 80}], "network": "host",  # noqa: PTH109
         "mounts": [{"source": "/srv", "target": "/in", "read_only": True}], "image": "busybox",
         "args": ["render", "--quiet"],
     }  # fmt: skip
+
+
+def test_lines_of_any_machine_are_the_same(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_bytes("\ufeffone\r\n\r\ntwo ü\r\n".encode())
+    assert entries(str(tmp_path / "lines")) == ("one", "two ü")
 
 
 def test_run_has_a_task_for_each_line(cluster: Cluster, shunter: Shunter, tmp_path: Path) -> None:
