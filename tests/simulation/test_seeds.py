@@ -12,9 +12,9 @@ import pytest
 
 from shunter.engine.changes import Change
 from shunter.engine.changes.objects import ObjectChange
-from shunter.simulation import acts, upkeep
+from shunter.simulation import acts, loop, upkeep
 from shunter.simulation.faults import KINDS
-from shunter.simulation.world import simulate
+from shunter.simulation.world import Failed, simulate
 
 SEEDS = 200
 CHUNK = 10
@@ -67,3 +67,9 @@ def test_a_seed_gives_the_same_history_every_time() -> None:
 
 def test_seeds_differ() -> None:
     assert simulate(1).digest != simulate(2).digest
+
+
+def test_a_world_that_stands_still_is_a_failure_of_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "TURNS_AT_ONE_INSTANT_MAX", 3)
+    with pytest.raises(Failed, match=r"^seed 12, step \d+: Livelock: more than 3 turns"):
+        simulate(12)

@@ -26,7 +26,7 @@ from shunter.simulation.disk import Disk
 from shunter.simulation.faults import Faults
 from shunter.simulation.final import check_end, is_quiet
 from shunter.simulation.fleet import Fleet
-from shunter.simulation.loop import VirtualClock, run_virtual
+from shunter.simulation.loop import Livelock, Stalled, VirtualClock, run_virtual
 from shunter.simulation.manager import SimulatedManager
 from shunter.simulation.network import Network
 from shunter.simulation.node import SimulatedNode
@@ -69,10 +69,13 @@ class Failed(AssertionError):
 def simulate(seed: int, echo: bool = False, brains: Brains = SEEDED) -> Outcome:
     """Run one seed to its end. Raises Failed. `brains` decide in place of the policy that the seed drew."""
 
+    worlds: list[World] = []
+
     async def main(chance: random.Random) -> Outcome:
         is_outside = seed % OUTSIDE_EVERY == OUTSIDE_EVERY - 1
         scenario = replace(draw_scenario(chance), has_objects=seed >= OBJECTS_FROM, is_outside=is_outside)
         world = World(chance, scenario, echo, brains)
+        worlds.append(world)
         with world.listening():
             failure = await world.run()
         if failure is not None:
@@ -87,7 +90,11 @@ def simulate(seed: int, echo: bool = False, brains: Brains = SEEDED) -> Outcome:
             checkers.waits, +failures,
         )  # fmt: skip
 
-    return run_virtual(main, seed)
+    try:
+        return run_virtual(main, seed)
+    except (Stalled, Livelock) as error:  # of the loop itself, so that no task sees it
+        trace = worlds[0].trace
+        raise Failed(seed, trace.steps, error, trace.last_events()) from error
 
 
 class World:
