@@ -251,7 +251,7 @@ class Engine(Requests):
 
     def _goes_on(self, round: Round) -> bool:
         """Whether there is more to decide at once. A policy that says so for ever, and changes nothing, has to rest."""
-        self._fruitless = self._fruitless + 1 if round.is_partial and not round.changes else 0
+        self._fruitless = self._fruitless + 1 if round.is_fruitless else 0
         if self._fruitless > FRUITLESS_MAX:
             self.brain.note(FRUITLESS)
             self._place_again_ms = round.now_ms + FRUITLESS_REST_MS

@@ -42,14 +42,15 @@ def place(round: Round, policy: Policy, is_led: bool = False) -> None:
         return
     if brain is not None:
         brain.objects_seen = revision
-    decision = _decide(round, policy, view)
+    decision, before = _decide(round, policy, view), len(round.changes)
     carry_out(round, decision)
     if decision.schedulings or decision.withdrawals:
         apply_schedulings(round, decision, policy.name, lambda item, reason: _refused(policy, item, reason))
     if decision.kept is not None:
         round.state.kept = round.now_ms, decision.kept
     keep_gangs_whole(round)
-    round.is_partial |= decision.is_partial or decision.again_in_ms == 0
+    if decision.is_partial or decision.again_in_ms == 0:
+        round.is_partial, round.is_fruitless = True, len(round.changes) == before
     if decision.again_in_ms:
         round.place_again_ms = round.now_ms + decision.again_in_ms
 

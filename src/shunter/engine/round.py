@@ -97,6 +97,7 @@ class Round:
     recalls: dict[int, list[int]] = field(default_factory=dict)
     acks: dict[int, int] = field(default_factory=dict)
     is_partial: bool = False  # the policy has more to decide
+    is_fruitless: bool = False  # it says so, and nothing came of what it decided
     has_payloads: bool = False  # among the specs of its orders
     place_again_ms: int | None = None  # when the policy wants to decide again, even if nothing changes
     notes: Notes | None = None  # who writes down what is decided
