@@ -31,6 +31,7 @@ from shunter.model.jobs import (
     Spread,
     TaskSpec,
     Update,
+    bits_of_estimate,
 )
 from shunter.model.resources import CPU, MEMORY
 
@@ -45,6 +46,7 @@ LICENCES = ("licence/matlab",)
 CONSTRAINTS = ("node.labels.disk == 'ssd'", "node.labels.rack == 'a'")  # racks are labels set by hand
 CRONS = ("*/2 * * * * *", "*/5 * * * * *", "*/20 * * * * *")
 FOREVER_S = 1e6
+ESTIMATES_S = (0.1, 1.0, 4.0, 30.0)
 SERVICES = ("web", "cache")
 SSD = Affinity("node", "node.labels.disk == 'ssd'", weight=2.0)
 
@@ -216,6 +218,9 @@ def _draw_group(chance: random.Random, name: str) -> GroupSpec:
         constraints=(chance.choice(CONSTRAINTS),) if chance.random() < 0.15 else (),
         queue_timeout_s=chance.choice((0.5, 5.0)) if chance.random() < 0.05 else 0.0,
     )
+    if chance.random() < 0.2:  # it need not be true
+        estimate_s = chance.choice(ESTIMATES_S)
+        group = replace(group, estimate_s=estimate_s, estimate_bits=bits_of_estimate(estimate_s))
     return _draw_rules(chance, group) if chance.random() < 0.25 else group
 
 

@@ -102,5 +102,5 @@ def _has_given_up(members: list[tuple[LedgerGroup, LedgerTask]]) -> bool:
 
 
 def _is_same_work(one: GroupSpec, other: GroupSpec) -> bool:
-    plain = [replace(spec, count=0, update=Update(), estimate_s=0.0) for spec in (one, other)]
+    plain = [replace(spec, count=0, update=Update(), estimate_s=0.0, estimate_bits=0) for spec in (one, other)]
     return plain[0] == plain[1]
