@@ -233,9 +233,10 @@ class Planner:
         if not seat.queued.count or self._backlog.is_blocked(seat):
             return
         members = sitting.companions.members(seat)
+        if not sitting.gates.admit([(each, each.queued.count) for each in members]):
+            return  # no row keeps it waiting, so none has to improve
         sitting.left.spend_work(self._ledger.count * len(members), sum(each.queued.count for each in members))
-        may_start = sitting.gates.admit([(each, each.queued.count) for each in members])
-        placed = sitting.companions.place_gang(members) if may_start else None
+        placed = sitting.companions.place_gang(members)
         if placed is not None:
             by_class = {each.task_class.id: each for each in members}
             for queued, picked in placed:

@@ -105,6 +105,17 @@ def test_queues_and_licences_admit_a_gang_only_as_a_whole() -> None:
         assert bool(chosen(Planner(STAGES).decide(view, 0.0, PLENTY))) == fits
 
 
+def test_a_gang_starts_as_soon_as_its_queue_or_its_licences_let_it() -> None:
+    """No node has to change for that."""
+    yard = yard_of(8)
+    gang = [member(yard, 2, cpu=1, matlab=1), member(yard, 1, cpu=1, matlab=1)]
+    planner, unlimited = Planner(STAGES), replace(yard.view(gang), licences={"matlab": (9, 0)})
+    few = replace(unlimited, licences={"matlab": (2, 0)})
+    for view in (replace(unlimited, queues={"default": QueueRules(running_max=2)}), few):
+        assert chosen(planner.decide(view, 0.0, PLENTY)) == {}
+    assert chosen(planner.decide(unlimited, 0.0, PLENTY)) == {1: {1: 2}, 2: {1: 1}}
+
+
 def test_nobody_is_preempted_for_a_class_that_its_queue_keeps_back() -> None:
     yard = yard_of(1)
     yard.run(yard.make_class("low", 10, cpu=1), 1)
