@@ -235,6 +235,22 @@ def past_attempt_view(task: TaskView, past: PastAttempt, node_names: list[str]) 
     )
 
 
+def last_attempt_view(task: TaskView) -> AttemptView:
+    """The attempt that the task itself tells of."""
+    words = {"assigned": "ordered", "stopping": "running", "cancelled": "stopped"}
+    return AttemptView(
+        name=f"{task.name}#{task.attempt}",
+        index=task.index,
+        attempt=task.attempt,
+        state=words.get(task.state, task.state),
+        node=task.node,
+        exit_code=task.exit_code,
+        started_at=task.started_at,
+        ended_at=task.ended_at,
+        reason=task.reason,
+    )
+
+
 def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) -> NodeView:
     columns = state.nodes.view
     stats = node.stats

@@ -10,7 +10,9 @@ from shunter.engine.engine import Engine
 from shunter.engine.feed import JobWatch
 from shunter.engine.records import Job
 from shunter.engine.views import counts_view, job_view
-from shunter.gateway.runs import FinishedRun, Runs, TaskPlace
+from shunter.gateway.pieces import FinishedRun, Run
+from shunter.gateway.runs import Runs
+from shunter.gateway.tasks import TaskPlace, Tasks
 from shunter.model.errors import Unavailable
 from shunter.model.views import FollowLine, LogView, ProgressView
 from shunter.ports.gateway import JobReference, LogPiece, LogQuery, TaskReference
@@ -24,10 +26,10 @@ ONLY = TaskReference(0)  # the task of a job that has just one
 
 
 class Following:
-    def __init__(self, engine: Engine, workers: Workers, runs: Runs) -> None:
-        self._engine, self._workers, self._runs = engine, workers, runs
+    def __init__(self, engine: Engine, workers: Workers, runs: Runs, tasks: Tasks) -> None:
+        self._engine, self._workers, self._runs, self._tasks = engine, workers, runs, tasks
 
-    async def job(self, run: Job | FinishedRun, mode: str) -> AsyncGenerator[FollowLine, None]:
+    async def job(self, run: Run, mode: str) -> AsyncGenerator[FollowLine, None]:
         """The job at once, what the mode asks for, its end. The watch is set before the first line goes out."""
         if isinstance(run, FinishedRun):
             yield FollowLine(job=run.view)
@@ -60,7 +62,7 @@ class Following:
         last: TaskPlace | None = None
         while True:
             run = await self._runs.find(reference)
-            place = await self._runs.place_of(run, task, query.attempt)
+            place = await self._tasks.place_of(run, task, query.attempt)
             if place.log or place.opening is not None:
                 if last is not None and not place.goes_on(last):
                     offset = 0
@@ -106,7 +108,7 @@ class Following:
         while True:
             is_over = watch.summary is not None or watch.is_over
             run = await self._runs.find(JobReference(job.namespace, id=job.id))
-            place = await self._runs.place_of(run, ONLY, None)
+            place = await self._tasks.place_of(run, ONLY, None)
             if not place.goes_on(last):
                 offsets = dict.fromkeys(STREAMS, 0)
             last = place
@@ -125,7 +127,7 @@ class Following:
     async def _all_logs(self, run: FinishedRun, mode: str) -> AsyncGenerator[FollowLine, None]:
         if mode != "logs" or run.view.count != 1:
             return
-        place = await self._runs.place_of(run, ONLY, None)
+        place = await self._tasks.place_of(run, ONLY, None)
         for stream in STREAMS:
             offset = 0
             while (piece := await self._piece_or_nothing(place, stream, offset)).data:

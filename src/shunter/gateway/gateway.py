@@ -13,22 +13,24 @@ from shunter.engine.records import Job
 from shunter.engine.state import State
 from shunter.engine.submits import Submitted
 from shunter.engine.templates import Dispatch
-from shunter.engine.views import job_view, node_view, past_attempt_view
+from shunter.engine.views import job_view, last_attempt_view, node_view, past_attempt_view
 from shunter.gateway.cluster import Cluster, Standing
 from shunter.gateway.flight import Flight
 from shunter.gateway.following import Following
 from shunter.gateway.history import History
 from shunter.gateway.metrics import Metrics
 from shunter.gateway.objects import Objects
+from shunter.gateway.pieces import FinishedRun, Run, group_name, locate
 from shunter.gateway.plans import Aside, DryRuns, at_once, only, plan, same_names
 from shunter.gateway.policies import Policies
 from shunter.gateway.queues import find_queue, queue_page, queue_view
-from shunter.gateway.reasons import room_kept, why, why_task
+from shunter.gateway.reasons import room_kept, why, why_ended, why_task
 from shunter.gateway.repeating import Repeating
-from shunter.gateway.runs import FinishedRun, Runs
+from shunter.gateway.runs import Runs
 from shunter.gateway.schedulers import Schedulers
 from shunter.gateway.services import Services
 from shunter.gateway.suggestions import consult
+from shunter.gateway.tasks import Tasks
 from shunter.gateway.templates import find_template, template_page, template_view
 from shunter.gateway.tokens import Tokens
 from shunter.gateway.upkeep import Upkeep
@@ -39,7 +41,6 @@ from shunter.model.mixed_files import join, read_both, split
 from shunter.model.object_manifests import read_objects
 from shunter.model.views import (
     AttemptPage,
-    AttemptView,
     ClusterInfo,
     EventPage,
     EventView,
@@ -110,19 +111,19 @@ class LocalGateway:
         self._engine, self._store, self._workers, self._clock, self._tokens = engine, store, workers, clock, tokens
         self._on_down = on_down
         self._manifests = JobReader(parse_constraint, parse_job_match)
-        self._runs = Runs(engine, store)
+        self._runs, self._tasks = Runs(engine, store), Tasks(engine, store)
         self._repeating = Repeating(engine, store, self._runs)
         self._policies = Policies(engine, catalogue or Catalogue(), on_policy)
         self._policies.settle()
         self.schedulers = Schedulers(engine)
         self.flight = Flight(engine, flight_log, archive, aside)
         self._dry_runs = DryRuns(engine, clock, aside)
-        self._following = Following(engine, workers, self._runs)
+        self._following = Following(engine, workers, self._runs, self._tasks)
         self._history = History(engine, store)
         self.services = Services(engine, self._runs, self._manifests)
         self.upkeep = Upkeep(engine, self._node_view)
         self.objects = Objects(engine, store)
-        self.metrics = Metrics(engine, self._runs, metrics, clock)
+        self.metrics = Metrics(engine, self._runs, self._tasks, metrics, clock)
         standing = Standing(identity["name"], identity["version"], clock.now(), is_simulated)
         self._cluster = Cluster(engine, workers, standing, self._policies, self.flight, on_heartbeat)
 
@@ -180,11 +181,11 @@ class LocalGateway:
     ) -> None:
         run = await self._runs.find(job)
         if task is not None:
-            self._runs.locate(run, task)
+            locate(self._engine.state, run, task)
         if isinstance(run, FinishedRun) and not run.view.run:
             raise Conflict(f"{run.view.name} is a template: delete it with `shunter cron delete {run.view.name}`")
         if isinstance(run, Job):
-            meant = None if task is None else (self._runs.group_name(run, task.group), task.index)
+            meant = None if task is None else (group_name(run, task.group), task.index)
             await self._engine.stop_tasks(run.id, meant, now, f"stopped by {caller.user}", signal)
 
     async def hold(self, caller: Caller, job: JobReference, is_held: bool) -> JobView:
@@ -200,11 +201,11 @@ class LocalGateway:
 
     async def why(self, caller: Caller, job: JobReference, task: TaskReference | None = None) -> WhyView:
         run = await self._runs.find(job)
-        meant = None if task is None else await self._runs.task(run, task)
+        meant = None if task is None else await self._tasks.task(run, task)
         if meant is not None and meant.state not in ("waiting", "queued"):
             return why_task(meant)
         if not isinstance(run, Job):
-            return _why_ended(run)
+            return why_ended(run.view)
         filters, state, now_ms = self._engine.brain.filters, self._engine.state, int(self._clock.now() * 1000)
         leader = self._engine.schedulers.leading(now_ms)
         found = why(state, run, now_ms, filters, room_kept(state, self._engine.brain, leader, now_ms))
@@ -233,30 +234,30 @@ class LocalGateway:
     # ---- tasks ----
 
     async def tasks(self, caller: Caller, job: JobReference, query: TaskQuery) -> TaskPage:
-        return await self._runs.tasks(await self._runs.find(job), query)
+        return await self._tasks.page(await self._runs.find(job), query)
 
     async def task(self, caller: Caller, job: JobReference, task: TaskReference) -> TaskView:
-        return await self._runs.task(await self._runs.find(job), task)
+        return await self._tasks.task(await self._runs.find(job), task)
 
     async def attempts(self, caller: Caller, job: JobReference, task: TaskReference) -> AttemptPage:
         """Earlier ones first, the present or last one at the end."""
         run = await self._runs.find(job)
-        found = await self._runs.task(run, task)
+        found = await self._tasks.task(run, task)
         names = self._engine.state.nodes.view.names
-        views = [past_attempt_view(found, past, names) for past in self._runs.history(run, task)]
+        views = [past_attempt_view(found, past, names) for past in self._tasks.history(run, task)]
         if found.attempt and not any(view.attempt == found.attempt for view in views):
-            views.append(_last_attempt(found))
+            views.append(last_attempt_view(found))
         return AttemptPage(views, None, len(views))
 
     async def read_log(self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery) -> LogPiece:
-        place = await self._runs.place_of(await self._runs.find(job), task, query.attempt)
+        place = await self._tasks.place_of(await self._runs.find(job), task, query.attempt)
         return await self._following.piece(place, query.stream, query.offset, query.size_max)
 
     async def follow_log(
         self, caller: Caller, job: JobReference, task: TaskReference, query: LogQuery
     ) -> AsyncGenerator[LogPiece, None]:
         run = await self._runs.find(job)
-        await self._runs.place_of(run, task, query.attempt)
+        await self._tasks.place_of(run, task, query.attempt)
         return self._following.log(JobReference(job.namespace, id=run.id), task, query)
 
     # ---- templates, queues, dead letters ----
@@ -384,31 +385,5 @@ class LocalGateway:
         return node_view(self._engine.state, record, int(self._clock.now() * 1000), stale_after_ms)
 
 
-def _view(run: Job | FinishedRun, state: State) -> JobView:
+def _view(run: Run, state: State) -> JobView:
     return job_view(run, state) if isinstance(run, Job) else run.view
-
-
-def _why_ended(run: FinishedRun) -> WhyView:
-    view = run.view
-    sentence = f"{view.name} {say_ended(view.state)}"
-    return WhyView(
-        name=view.name,
-        state=view.state,
-        sentence=f"{sentence}: {view.reason}" if view.reason else f"{sentence}.",
-        counts=view.counts,
-    )
-
-
-def _last_attempt(task: TaskView) -> AttemptView:
-    words = {"assigned": "ordered", "stopping": "running", "cancelled": "stopped"}
-    return AttemptView(
-        name=f"{task.name}#{task.attempt}",
-        index=task.index,
-        attempt=task.attempt,
-        state=words.get(task.state, task.state),
-        node=task.node,
-        exit_code=task.exit_code,
-        started_at=task.started_at,
-        ended_at=task.ended_at,
-        reason=task.reason,
-    )

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from shunter.engine.engine import Engine
 from shunter.gateway.runs import Runs
+from shunter.gateway.tasks import Tasks
 from shunter.model.batch_jobs import ScheduledEvent
 from shunter.model.errors import Invalid, NotFound, Problem, Unavailable
 from shunter.model.metric_views import MeasuredView, MetricsView, MetricView
@@ -31,8 +32,9 @@ BySource = Mapping[Source, list[Series]]
 
 
 class Metrics:
-    def __init__(self, engine: Engine, runs: Runs, provider: MetricProvider | None, clock: Clock) -> None:
-        self._engine, self._runs, self._provider, self._clock = engine, runs, provider, clock
+    def __init__(self, engine: Engine, runs: Runs, tasks: Tasks, provider: MetricProvider | None, clock: Clock) -> None:
+        self._engine, self._runs, self._tasks = engine, runs, tasks
+        self._provider, self._clock = provider, clock
 
     async def of_batch_job(self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:  # noqa: ARG002
         await self._engine.committed()
@@ -64,7 +66,7 @@ class Metrics:
 
     async def of_task(self, caller: Caller, job: JobReference, task: TaskReference, window: Window) -> MetricsView:  # noqa: ARG002
         run = await self._runs.find(job)
-        view = await self._runs.task(run, task)
+        view = await self._tasks.task(run, task)
         ended_ms, started_ms = _ms(view.ended_at) or self._now_ms, _ms(view.started_at)
         start_ms = (started_ms or ended_ms - 1) if window.start_ms is None else window.start_ms
         stop_ms = max(ended_ms, start_ms + 1) if window.stop_ms is None else window.stop_ms
@@ -96,7 +98,7 @@ class Metrics:
         """What the core knows of a run's tasks; nothing where history has forgotten it."""
         try:
             run = await self._runs.find(JobReference(namespace, id=event.job))
-            page = await self._runs.tasks(run, TaskQuery(limit=EXECUTORS_MAX))
+            page = await self._tasks.page(run, TaskQuery(limit=EXECUTORS_MAX))
         except NotFound:
             return {}
         return {TaskSource(event.job, view.group, view.index): view for view in page.items}

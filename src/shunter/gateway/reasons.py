@@ -22,7 +22,7 @@ from shunter.gateway.update_reasons import say_update
 from shunter.model.jobs import EVERYWHERE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
-from shunter.model.views import ReasonView, TaskView, WhyView
+from shunter.model.views import JobView, ReasonView, TaskView, WhyView, say_ended
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.explain import explain
 from shunter.planning.planner import Planner
@@ -44,6 +44,12 @@ def why(
         reasons=reasons_of(state, job, filters, kept),
         start=estimate_start(state, job, now_ms, filters),
     )
+
+
+def why_ended(run: JobView) -> WhyView:
+    sentence = f"{run.name} {say_ended(run.state)}"
+    sentence = f"{sentence}: {run.reason}" if run.reason else f"{sentence}."
+    return WhyView(name=run.name, state=run.state, sentence=sentence, counts=run.counts)
 
 
 def why_task(task: TaskView) -> WhyView:

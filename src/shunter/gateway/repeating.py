@@ -15,7 +15,8 @@ from shunter.engine.records import Job
 from shunter.engine.repeats import Chosen, by_group, repeat
 from shunter.engine.submits import Submitted
 from shunter.engine.table import unpack_columns
-from shunter.gateway.runs import FinishedRun, Runs
+from shunter.gateway.pieces import FinishedRun
+from shunter.gateway.runs import Runs
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.jobs import EVERYWHERE, LASTING, PLAIN, GroupSpec, JobOptions, JobSpec
 from shunter.model.kept_views import DeadPage, DeadView, Replayed

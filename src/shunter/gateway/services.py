@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from shunter.engine.engine import Engine
 from shunter.engine.records import Job
 from shunter.engine.views import job_view
+from shunter.gateway.pieces import group_name
 from shunter.gateway.runs import Runs
 from shunter.model.errors import Conflict, Invalid, Problem
 from shunter.model.manifests import JobReader
@@ -41,13 +42,13 @@ class Services:
 
     async def restart(self, caller: Caller, job: JobReference, task: TaskReference | None) -> JobView:
         run = await self._live(job)
-        meant = None if task is None else (self._runs.group_name(run, task.group), task.index)
+        meant = None if task is None else (group_name(run, task.group), task.index)
         await self._engine.restart(run.id, meant, caller.user)
         return await self._view(run)
 
     async def move(self, caller: Caller, job: JobReference, task: TaskReference, node: str) -> JobView:
         run = await self._live(job)
-        await self._engine.move(run.id, (self._runs.group_name(run, task.group), task.index), node, caller.user)
+        await self._engine.move(run.id, (group_name(run, task.group), task.index), node, caller.user)
         return await self._view(run)
 
     async def _live(self, job: JobReference) -> Job:

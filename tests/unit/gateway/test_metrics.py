@@ -9,6 +9,7 @@ import pytest
 from shunter.adapters.memory.samples import SampleStore
 from shunter.gateway.metrics import Metrics
 from shunter.gateway.runs import Runs
+from shunter.gateway.tasks import Tasks
 from shunter.model.errors import Invalid, NotFound, Unavailable
 from shunter.model.messages import Ended, Heartbeat, MachineSample, MachineStats, Order, TaskStats
 from shunter.model.metric_views import MeasuredView
@@ -32,7 +33,9 @@ class Measuring:
         self._stage, self._clock, self._ahead_s = stage, VirtualClock(), ahead_s
         self.store = SampleStore()
         self._recorder = Recorder(stage.engine, self.store)
-        self.desk = Metrics(stage.engine, Runs(stage.engine, stage.store), self.store, self._clock)
+        self.desk = Metrics(
+            stage.engine, Runs(stage.engine, stage.store), Tasks(stage.engine, stage.store), self.store, self._clock
+        )
         self.beats = 0
 
     async def beat(self, node: int, *tasks: tuple[Order, float, int], seconds: int = 1) -> None:

@@ -1,0 +1,110 @@
+"""A run, live or finished, and the pieces that its tasks are divided into: which of them a reference to a task means.
+Used by `gateway.tasks`, and wherever a task is named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from shunter.engine.endings import Piece, Summary
+from shunter.engine.records import Group, Job
+from shunter.engine.state import State
+from shunter.engine.stops import find_task
+from shunter.model.errors import Invalid, NotFound, Problem
+from shunter.model.job_groups import GROUP_DEFAULT
+from shunter.model.jobs import GroupSpec
+from shunter.model.views import JobView
+from shunter.ports.gateway import TaskReference
+
+_groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """A run as history tells it. A template that has no run yet is shown as one, too."""
+
+    id: int
+    summary: Summary
+
+    @property
+    def view(self) -> JobView:
+        return self.summary.view
+
+    @property
+    def name(self) -> str:
+        return self.summary.view.name
+
+    @property
+    def specs(self) -> tuple[GroupSpec, ...]:
+        """Of its groups, as far as history has kept them."""
+        return _groups_decoder.decode(self.summary.groups) if self.summary.groups else ()
+
+
+Run = Job | FinishedRun
+
+
+def pieces_of(run: Run) -> list[Piece]:
+    """What a run's tasks are divided into, in the order in which they are listed."""
+    if isinstance(run, Job):
+        groups = run.groups
+        if run.is_lasting:
+            groups = sorted(groups, key=lambda group: (group.part, group.shows(0), group.number))
+        return [piece_of(group) for group in groups]
+    if not run.view.run:
+        return []  # a template
+    return run.summary.pieces or [Piece(0, GROUP_DEFAULT, run.view.count)]
+
+
+def piece_of(group: Group) -> Piece:
+    return Piece(group.number, group.spec.name, group.count, group.shown)
+
+
+def has_one_group(run: Run) -> bool:
+    """Such a group need not be named."""
+    return len(run.blueprint.groups if isinstance(run, Job) else {piece.name for piece in pieces_of(run)}) == 1
+
+
+def locate(state: State, run: Run, reference: TaskReference) -> tuple[Piece, int]:
+    """The piece and the index in it of a task. Raises NotFound, or Invalid where the group must be named."""
+    name = group_name(run, reference.group)
+    if isinstance(run, Job):
+        try:
+            group, index = find_task(state, run, name, reference.index)
+        except NotFound:
+            raise _no_task(run, name, reference.index) from None
+        return piece_of(group), index
+    for piece in reversed(pieces_of(run)):
+        if piece.name != name:
+            continue
+        if piece.shown is None and reference.index < piece.count:
+            return piece, reference.index
+        if piece.shown is not None and reference.index in piece.shown:
+            return piece, piece.shown.index(reference.index)
+    raise _no_task(run, name, reference.index)
+
+
+def group_name(run: Run, group: str | None) -> str:
+    """The group that is meant; where there are several it must be named."""
+    job = run.name
+    specs = run.blueprint.groups if isinstance(run, Job) else None
+    names = [spec.name for spec in specs] if specs else list(dict.fromkeys(piece.name for piece in pieces_of(run)))
+    if not names and not isinstance(run, Job):
+        raise NotFound(f"job {job} has not run yet: {run.view.reason}")  # a template
+    if group is None and len(names) == 1:
+        return names[0]
+    if group is None:
+        fix = f"name the group: {job}/{names[0]}/0"
+        raise Invalid([Problem("group", f"is missing: job {job} has groups {', '.join(names)}", None, fix)])
+    if group not in names:
+        raise NotFound(f"job {job} has no group {group}: its groups are {', '.join(names)}")
+    return group
+
+
+def _no_task(run: Run, name: str, index: int) -> NotFound:
+    job = run.name
+    pieces = [piece for piece in pieces_of(run) if piece.name == name]
+    last = max((max(piece.shown) if piece.shown else piece.count - 1 for piece in pieces), default=-1)
+    whole = f"its tasks are 0 to {last}" if last >= 0 else "it has none yet"
+    return NotFound(f"job {job} has no task {index}: {whole}")
