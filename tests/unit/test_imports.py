@@ -28,12 +28,12 @@ RULES: dict[str, tuple[str, str]] = {
     "frameworks":       ("",                                                          ""),
     "proto":            ("",                                                          "google grpc"),
     "wire":             ("model proto",                                               "google msgspec"),
-    "engine":           ("log model planning ports testbeds",                                 "msgspec numpy"),
+    "engine":           ("log model planning ports testbeds",                         "msgspec numpy"),
     "adapters":         ("",                                                          ""),
     "adapters.memory":  ("log model ports",                                           "msgspec"),
     "adapters.sqlite":  ("log model ports",                                           "msgspec"),
     "adapters.files":   ("log model ports",                                           ""),
-    "adapters.grpc":    ("log model ports proto wire",                                     "google grpc msgspec"),
+    "adapters.grpc":    ("log model ports proto wire",                                "google grpc msgspec"),
     "watcher":          ("log model ports engine",                                    "msgspec"),
     "gateway":          ("log model ports engine planning testbeds",                  "msgspec numpy"),
     "api":              ("log model ports testbeds",                                  "msgspec uvicorn?"),
@@ -49,7 +49,6 @@ RULES: dict[str, tuple[str, str]] = {
     "app":              ("*",                                                         "msgspec uvicorn uvloop"),
     "":                 ("aio? sdk?",                                                 ""),  # shunter/__init__.py
     "aio":              ("sdk",                                                       ""),
-    "__main__":         ("cli",                                                       ""),
 }  # fmt: skip
 
 # Pure packages decide; they are handed the time, randomness and everything from outside.

@@ -114,9 +114,9 @@ def choice_parameter(
     return Parameter(name, about, read, schema, default, many)
 
 
-def field_parameter(name: str, about: str, field: Field, default: str | None = None) -> Parameter:
+def field_parameter(name: str, about: str, field: Field) -> Parameter:
     """A parameter that is read like a field of a manifest."""
-    return Parameter(name, about, field.read, field.schema, default)
+    return Parameter(name, about, field.read, field.schema)
 
 
 def namespace_parameter(default: str, *, all_allowed: bool) -> Parameter:

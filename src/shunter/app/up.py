@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from shunter.app.home import Home
 
-READY_MAX_S = 60
-
 
 @dataclass(frozen=True, slots=True)
 class Started:

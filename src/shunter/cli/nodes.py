@@ -1,4 +1,4 @@
-"""The commands about nodes: nodes, node show, node label."""
+"""The commands about nodes: nodes; node show, label, attribute, drain, undrain, cordon, uncordon, release."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The classes of the state: tasks that are alike to the planner share one, which lives while a group or a lane has it.
 
-Called by `engine.state` and the appliers beside it.
+Called by the appliers of `engine.state` and by recovery.
 """
 
 from __future__ import annotations

@@ -131,12 +131,12 @@ def _preempt_youngest(
     return set(youngest)
 
 
-def send_back(round: Round, group: Group, index: int, reason: str, grace_s: float | None = None) -> None:
+def send_back(round: Round, group: Group, index: int, reason: str) -> None:
     """End a live attempt so that its task is queued again."""
     job, node = group.job, int(round.state.table.node[group.base + index])
     move = c.TasksMoved(job.id, group.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, group.ref)
     round.record(move)
-    round.stop(group, index, index, node, group.spec.task.stop_grace_s if grace_s is None else grace_s)
+    round.stop(group, index, index, node, group.spec.task.stop_grace_s)
 
 
 def apply_placement(round: Round, placement: Placement) -> None:

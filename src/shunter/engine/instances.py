@@ -1,5 +1,6 @@
 """A lasting job as the instances that people ask for, each with the tasks that stand for it now: mostly one, two while
-it is replaced. A look at the pieces and nothing else. Used by `engine.services`, `engine.updates` and `engine.views`.
+it is replaced. A look at the pieces and nothing else. Used by `engine.keeping`, `engine.services`,
+`engine.views` and the gateway.
 """
 
 from __future__ import annotations

@@ -255,7 +255,3 @@ def array_values(array: tuple[tuple[int, int, int], ...], positions: list[int]) 
                 break
             position -= size
     return values
-
-
-def array_size(array: tuple[tuple[int, int, int], ...]) -> int:
-    return sum((last - first) // step + 1 for first, last, step in array)

@@ -10,7 +10,7 @@ import heapq
 import random
 from collections.abc import Callable, Iterable
 
-from shunter.model.messages import SIMULATED_BOOT, Hello
+from shunter.model.messages import PROTOCOL_VERSION, SIMULATED_BOOT, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.ports.clock import Clock
 from shunter.simulation.machine import Machine, Wave
@@ -18,6 +18,7 @@ from shunter.simulation.node import SimulatedNode
 from shunter.simulation.outcomes import Outcomes
 
 Flush = Callable[[list[SimulatedNode]], None]
+MEMORY_BYTES = 32 * 2**30  # of a node
 
 
 class Fleet:
@@ -75,16 +76,14 @@ class Fleet:
         self._flush([node for node in nodes if node.is_dirty])
 
 
-def simulated_hellos(
-    count: int, *, cpus: int = 8, memory_bytes: int = 32 * 2**30, protocol: int = 1
-) -> Iterable[Hello]:
+def simulated_hellos(count: int, *, cpus: int = 8) -> Iterable[Hello]:
     """Nodes sim-00001 and on, in datacenters and zones, for `shunter up --simulate-nodes`."""
     for number in range(1, count + 1):
         yield Hello(
-            protocol=protocol,
+            protocol=PROTOCOL_VERSION,
             name=f"sim-{number:05d}",
             boot=SIMULATED_BOOT,
-            capacity={CPU: cpus * 1000, MEMORY: memory_bytes, DISK: 8 * memory_bytes},
+            capacity={CPU: cpus * 1000, MEMORY: MEMORY_BYTES, DISK: 8 * MEMORY_BYTES},
             labels={"zone": f"z{number % 3 + 1}", "simulated": "true"},
             datacenter=f"dc{number % 2 + 1}",
             attributes={"os": "linux", "arch": "x86_64"},

@@ -1,5 +1,5 @@
 """Services and jobs that run everywhere, read from the second book: nothing that is well is ended before enough others
-are, and when all is quiet, all that was asked for runs. Called by `simulation.checkers` and `simulation.acts`."""
+are, and when all is quiet, all that was asked for runs. Called by `simulation.checkers` and `simulation.upkeep`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """One look at a batch job: claimed and released by its Scheduling, started where that says, and followed to its end.
 
-Called by the engine, and by the operator, whenever the job, its claim, or its application has changed.
+Called by the engine whenever the job, its claim, or its application has changed.
 """
 
 from __future__ import annotations

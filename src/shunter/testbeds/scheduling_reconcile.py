@@ -1,6 +1,6 @@
 """One look at a Scheduling: it claims its testbed and its jobs, submits them as slots become free, and waits for them.
 
-Called by the engine, and by the operator, whenever a Scheduling, one of its jobs, or its testbed has changed. What it
+Called by the engine whenever a Scheduling, one of its jobs, or its testbed has changed. What it
 cannot do now it says in `waits_for`; deleted, it gives back all it holds.
 """
 

@@ -1,6 +1,6 @@
 """One look at a testbed: the slots that it has are brought to those that it shall have, and what uses them is noted.
 
-Called by the engine, and by the operator, whenever a testbed, one of its nodes, or what runs in its slots has changed.
+Called by the engine whenever a testbed, one of its nodes, or what runs in its slots has changed.
 A slot in use is never touched: what was asked of it happens once it is free.
 """
 

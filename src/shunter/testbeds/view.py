@@ -1,5 +1,5 @@
-"""What the three reconcile functions see and what they answer. The engine and, on Kubernetes, the operator build the
-views and carry out the answers; the functions themselves touch nothing.
+"""What the three reconcile functions see and what they answer. The engine builds the views and carries out
+the answers; the functions themselves touch nothing.
 
 Running one of them twice on the same view answers the second time that there is nothing to do.
 """

@@ -1,5 +1,5 @@
 """The variables that a task is given by the worker. Keepers make the same for their own tasks in `keeping.work`; a test
-compares. Used by `worker.attempts`, and for the commands of health checks."""
+compares. Used by `worker.single`, and for the commands of health checks."""
 
 from __future__ import annotations
 

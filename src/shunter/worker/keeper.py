@@ -1,4 +1,4 @@
-"""The keeper's entry: `python -I -S -E keeper.py OPTIONS`, started detached by `worker.lanes`, one process per lane.
+"""The keeper's entry: `python -I -S -E keeper.py OPTIONS`, started detached by `worker.house`, one process per lane.
 
 It is a script and not part of the package, because importing `shunter` would cost a keeper more memory and time than
 all of its own code. Everything it needs lies in `keeping/`, which imports nothing but light parts of the standard
