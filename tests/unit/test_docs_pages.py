@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from shunter.sdk.client import Client, Job
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("*.md", "docs/**/*.md", "benchmarks/*.md", "proto/**/*.md")
 PAGES = sorted(page for pattern in FOLDERS for page in ROOT.glob(pattern))
@@ -20,6 +22,20 @@ def test_every_relative_link_leads_to_a_file(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
     inner = [link for link in links if "://" not in link]
     assert [link for link in inner if not (page.parent / link).exists()] == []
+
+
+@each_page
+def test_every_link_to_a_section_leads_to_one(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
+    inner = [(page.parent / path if path else page, section) for path, section in links if "://" not in path]
+    assert [(path.name, section) for path, section in inner if section not in sections(path)] == []
+
+
+def sections(page: Path) -> set[str]:
+    """By the names under which a page's headings can be linked to."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
 @each_page
@@ -38,6 +54,33 @@ def test_make_alone_lists_every_target() -> None:
         ["make", "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     assert {line.split()[0] for line in listed.splitlines()} == make_targets()
+
+
+def test_the_map_has_every_package() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    source = ROOT / "src" / "shunter"
+    packages = [f"{path.parent.name}/" for path in source.glob("*/__init__.py")]
+    modules = [path.name for path in source.glob("*.py") if path.name != "__init__.py"]
+    adapters = [path.parent.name for path in source.glob("adapters/*/__init__.py")]
+    assert [name for name in (*packages, *modules, *adapters) if name not in text] == []
+
+
+def test_the_index_of_documents_has_every_page() -> None:
+    docs = ROOT / "docs"
+    text = (docs / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in docs.glob("*.md") if page.name != "README.md" and f"({page.name})" not in text] == []
+
+
+def test_the_page_on_simulation_has_every_module_of_it() -> None:
+    text = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
+    modules = [path.stem for path in (ROOT / "src" / "shunter" / "simulation").glob("[a-z]*.py")]
+    assert [name for name in modules if f"`{name}`" not in text] == []
+
+
+def test_the_page_on_the_client_has_everything_that_it_can_be_asked() -> None:
+    text = (ROOT / "docs" / "sdk.md").read_text(encoding="utf-8")
+    calls = {name for kind in (Client, Job) for name in vars(kind) if not name.startswith("_")}
+    assert [name for name in sorted(calls) if not re.search(rf"\b{name}\b", text)] == []
 
 
 def test_decisions_are_numbered_without_a_gap() -> None:

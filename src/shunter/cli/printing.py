@@ -22,6 +22,7 @@ from shunter.cli.options import Format
 
 MEASURED_ROWS_MAX = 1_000  # column widths follow the first rows, so that a million of them can stream
 GAP = "  "
+FACT_WIDTH_MIN = 10  # of the words before facts, so that those of most objects stand alike
 DELETED = "deleted"  # as `action` of what is not there any more, as `shunter apply` says created and configured
 COLOURS = {
     "ready": "32", "succeeded": "32", "running": "36", "assigned": "36", "failed": "31", "down": "31",
@@ -151,14 +152,15 @@ def _line(
 
 def print_facts(title: str, facts: Iterable[tuple[str, str]]) -> None:
     """One object for people: what is known of it, a line each. A fact named `state` begins with a state's word."""
+    known = [(word, fact) for word, fact in facts if fact]
+    width = max([FACT_WIDTH_MIN, *(len(word) for word, _ in known)])
     print(title)
-    for word, fact in facts:
-        if fact:
-            text = _printable(fact)
-            if word == "state":
-                state, colon, reason = text.partition(":")
-                text = coloured(state) + colon + reason
-            print(f"  {word:<10} {text}")
+    for word, fact in known:
+        text = _printable(fact)
+        if word == "state":
+            state, colon, reason = text.partition(":")
+            text = coloured(state) + colon + reason
+        print(f"  {word:<{width}} {text}")
 
 
 def _clean(row: Sequence[str]) -> list[str]:
