@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Run = tuple[int, int, int]  # first, last, attempts so far
 Amounts = tuple[tuple[int, int], ...]  # (column of the nodes' resources, amount): quicker than vectors for one row
 STATES = len(TaskState)
+BOUND_MS = 2**62  # the back-off of a task that waits for its node, which no time ends
 
 
 @dataclass(slots=True, eq=False)
@@ -80,6 +81,11 @@ class Group:
         if len(job.blueprint.groups) > 1:
             ref += f"#{self.spec.name}"
         return ref if self.shown is None else f"{ref}+{self.shown[0]}"
+
+    @property
+    def back_offs(self) -> list[int]:
+        """When tasks that wait for their time, and for no node, may start: in ms."""
+        return [at_ms for at_ms in (self.delayed or {}).values() if at_ms < BOUND_MS]
 
     def shows(self, index: int) -> int:
         """The task index that people see."""

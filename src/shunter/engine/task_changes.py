@@ -13,7 +13,7 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.queues import unqueue
-from shunter.engine.records import STATES, Group, Job, PastAttempt
+from shunter.engine.records import BOUND_MS, STATES, Group, Job, PastAttempt
 from shunter.engine.retries import restarts_so_far
 from shunter.model.errors import InvalidMove
 from shunter.model.lifecycles import TASK, JobEvent, JobState, TaskEvent, TaskState
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from shunter.engine.state import State
 
 HISTORY_MAX = 1_000  # earlier attempts that a group remembers
-BOUND_MS = 2**62  # the back-off of a task that waits for its node, which no time ends
 _NO_MOVE = 255
 _QUEUED = int(TaskState.QUEUED)
 _ENDS = (TaskEvent.STOPPED, TaskEvent.CANCELLED, TaskEvent.GAVE_UP)

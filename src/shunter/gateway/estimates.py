@@ -47,9 +47,11 @@ def _by_time(state: State, job: Job, waiting: list[Group], now_ms: int) -> Start
     """Nothing of it could be placed: a matter of time, or of something else."""
     if job.is_held:
         return StartView(at=None, basis="it is held")
-    delayed = [at_ms for group in waiting for at_ms in (group.delayed or {}).values()]
+    delayed = [at_ms for group in waiting for at_ms in group.back_offs]
     if delayed:
         return StartView(at=iso(min(delayed) / 1000), basis="its back-off ends then")
+    for _, node in state.moves.of_job(job.id):
+        return StartView(at=None, basis=f"it was moved to {state.nodes.view.names[node]}, and waits for room there")
     ends = [_expected_end(state, other, now_ms) for other in state.edges.targets(job.id).values()]
     at_ms, basis = max([(start_ms(job), "its start_at"), *ends])
     if at_ms <= now_ms or any(not end for end, _ in ends):

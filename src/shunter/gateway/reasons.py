@@ -91,6 +91,9 @@ def reasons_of(
 ) -> list[ReasonView]:
     """Of the groups that could be placed and are not: for whom room is kept, and what each node has against them."""
     asked = [(group.spec, group.task_class.task_class, group.node) for group in job.groups if group.ready]
+    for number, node in state.moves.of_job(job.id):
+        group = state.known_group(job.id, number)
+        asked.append((group.spec, group.task_class.task_class, node))
     if job.type in EVERYWHERE and not job.groups:
         asked = [(spec, class_of(job, spec), 0) for spec in job.blueprint.groups]
     if not asked:
@@ -146,7 +149,7 @@ def say_state(
 def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], kept: Mapping[int, str]) -> str:
     counts = job.counts()
     some = f"{counts[TaskState.QUEUED]:,} of {sum(counts):,} tasks wait"
-    delayed = [at_ms for group in job.groups for at_ms in (group.delayed or {}).values()]
+    delayed = [at_ms for group in job.groups for at_ms in group.back_offs]
     if len(delayed) == counts[TaskState.QUEUED]:
         wait = format_duration(max(min(delayed) - now_ms, 0) / 1000)
         return f"{some}: {job.name} waits out its back-off, and the next attempt comes in {wait}."

@@ -21,6 +21,10 @@ class MoveBook:
         self._ledger.sync(nodes)
         return self._ledger
 
+    def of_job(self, job_id: int) -> list[tuple[int, int]]:
+        """The group and the node of each task that waits for its node, or ends to go there."""
+        return [(group, node) for (job, group, _), node in self.bound.items() if job == job_id]
+
     def forget_job(self, job_id: int) -> None:
         for task in [task for task in self.bound if task[0] == job_id]:
             del self.bound[task]
