@@ -56,7 +56,7 @@ def job_view(job: Job, state: State | None = None) -> JobView:
         groups=[_group_view(job, spec, by_group) for spec in specs] if len(specs) > 1 else [],
         terms=None if state is None else job_terms(job, state),
         version=job.version,
-        update=update,
+        update=update if job.is_lasting else None,
     )
 
 

@@ -41,14 +41,19 @@ def _newest(state: State, job: Job) -> list[Member]:
 
 def _say_awaited(lasting: Lasting, awaited: list[Member], now_ms: int) -> str:
     """Who must get well for the next step, and what comes if he does not."""
-    first = min(awaited, key=lambda each: lasting.asked_ms(each.group.number))
+    first = min(awaited, key=lambda each: (_is_older(lasting, each), lasting.asked_ms(each.group.number)))
     name = first.group.task_name(first.index)
     is_up = first.state == TaskState.RUNNING
     said = f"; {name} runs and is not healthy yet{ailment(first)}" if is_up else f"; {name} has not started yet"
     since_ms = lasting.asked_ms(first.group.number)
     left_s = (since_ms - now_ms) / 1000 + first.group.spec.update.deadline_s
-    if first.group.number < lasting.first_piece or left_s <= 0:
+    if _is_older(lasting, first) or first.group.job.is_held or left_s <= 0:
         return said
     goes_back = lasting.status == UPDATING and first.group.spec.update.rollback and lasting.good is not None
     then = f"version {lasting.good.number} comes back" if goes_back and lasting.good is not None else "it stands still"
     return f"{said}, and if it is not healthy in {format_duration(round(left_s))}, {then}"
+
+
+def _is_older(lasting: Lasting, member: Member) -> bool:
+    """Whether the update leaves it as it is."""
+    return member.group.number < lasting.first_piece

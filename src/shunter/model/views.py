@@ -119,7 +119,7 @@ class JobView(msgspec.Struct, kw_only=True):
     groups: list[GroupView] = []  # where there are several
     terms: JobTerms | None = None  # null for a plain job
     version: int = 1  # of its spec
-    update: UpdateView | None = None  # null for a batch job
+    update: UpdateView | None = None  # null for what runs once
 
 
 class SubmittedJob(msgspec.Struct, kw_only=True):

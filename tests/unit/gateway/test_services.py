@@ -160,3 +160,13 @@ def test_a_port_of_the_node_is_no_resource_to_those_who_look() -> None:
         assert "port/8080" not in {**cluster.capacity, **cluster.reserved}
 
     play_gateway(scene)
+
+
+def test_a_sysbatch_job_has_no_version_that_it_is_updated_to() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1")
+        await stage.submit(service(1, name="once", type="sysbatch"))
+        view = await stage.gateway.job(ANNA, reference("once"))
+        assert (view.update, view.count) == (None, 1)
+
+    play_gateway(scene)

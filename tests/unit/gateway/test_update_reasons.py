@@ -103,3 +103,20 @@ def test_a_service_of_which_nothing_is_under_way_says_nothing_of_updates() -> No
         assert (await ask(stage)).sentence == "web is running: 3 of 3 tasks are on nodes, none waits."
 
     play(scene)
+
+
+def test_an_update_of_a_held_job_waits_for_its_release_and_has_no_time_that_runs_out() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=8)
+        players = Players(stage)
+        [job] = await stage.submit(service(2, update=PATIENT))
+        await players.act(3)
+        await stage.engine.hold(job.job_id, True)
+        await stage.submit(service(2, "v2", update=PATIENT))
+        await players.act(3)
+        assert (await ask(stage)).sentence == (
+            "1 of 3 tasks wait for its release (it is held). It is updating to version 2, 1 of 2 have a successor;"
+            " web/0 has not started yet."
+        )
+
+    play(scene)
