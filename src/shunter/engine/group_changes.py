@@ -14,7 +14,7 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine import classes, lasting_changes
 from shunter.engine.queues import unqueue
-from shunter.engine.records import STATES, Group, Job, runs_of
+from shunter.engine.records import STATES, Blueprint, Group, Job, runs_of
 from shunter.model.jobs import EVERYWHERE
 from shunter.model.lifecycles import TaskState
 
@@ -26,7 +26,8 @@ _QUEUED, _WAITING = int(TaskState.QUEUED), int(TaskState.WAITING)
 
 def group_added(state: State, change: c.GroupAdded) -> None:
     job, shown = state.jobs[change.job], tuple(change.shown)
-    add_group(state, job, change.part, len(shown), is_waiting=True, shown=shown, node=change.node)
+    blueprint = state.known_group(job.id, change.like).blueprint if change.like >= 0 else None
+    add_group(state, job, change.part, len(shown), is_waiting=True, shown=shown, node=change.node, blueprint=blueprint)
     lasting_changes.group_added(state, change)
 
 
@@ -82,15 +83,16 @@ def add_group(
     is_waiting: bool,
     shown: tuple[int, ...] | None = None,
     node: int = 0,
+    blueprint: Blueprint | None = None,
 ) -> None:
+    """Of the job's present blueprint, or another."""
+    blueprint = blueprint or job.blueprint
     counts = [0] * STATES
     counts[_WAITING if is_waiting else _QUEUED] = count
     base = state.table.allocate(count)
-    task_class = classes.class_of(state, job, part, node)
-    job.blueprint.users += 1
-    group = Group(
-        job, job.next_group, count, base, 0, counts, [], task_class, job.blueprint, part, node=node, shown=shown
-    )
+    task_class = classes.class_of(state, job, part, node, blueprint)
+    blueprint.users += 1
+    group = Group(job, job.next_group, count, base, 0, counts, [], task_class, blueprint, part, node=node, shown=shown)
     adopt_group(state, group)
     if is_waiting:
         state.table.state[base : base + count] = _WAITING

@@ -11,8 +11,8 @@ from shunter.engine import changes as c
 from shunter.engine.books.lasting import RESTARTING, STALLED, STARTING, UNDER_WAY, Lasting
 from shunter.engine.dependencies import is_blocked
 from shunter.engine.group_edges import is_shut_out
-from shunter.engine.instances import Instance, Key, Member
-from shunter.engine.records import Job
+from shunter.engine.instances import Instance, Key, Member, is_same_work
+from shunter.engine.records import Group, Job
 from shunter.engine.round import Round
 from shunter.engine.stops import stop_range, watch_queueing
 from shunter.engine.updates import Progress
@@ -49,7 +49,7 @@ class Keeping:
     wanted: Wanted
     progress: Progress
     missing: list[int] = field(default_factory=list)
-    leaving: list[Instance] = field(default_factory=list)  # on nodes that are drained: start elsewhere first
+    leaving: list[Member] = field(default_factory=list)  # on nodes that are drained: start elsewhere first
     stale: list[Instance] = field(default_factory=list)
     in_the_way: list[Member] = field(default_factory=list)  # healthy, while their successors find no room
     unwell: list[Member] = field(
@@ -74,8 +74,9 @@ class Keeping:
             else:
                 self._look_at(instance)
         self._start_missing()
-        for instance in self.leaving:
-            self._add([instance.index], 0, "its node is drained")
+        for member in self.leaving:
+            like = None if member.is_fresh or self._may_replace(member) else member.group
+            self._add([member.shown], 0, "its node is drained", like)
         self._replace_stale()
 
     # ---- what is the matter with an instance ----
@@ -90,7 +91,8 @@ class Keeping:
         if not alive:
             self._look_at_ended(instance)
             return
-        good = [member for member in staying if member.is_fresh and not self._is_leaving(member)]
+        lead = self._leading(staying)
+        good = [member for member in staying if self._is_like(member, lead) and not self._is_leaving(member)]
         if len(alive) > 1 or self.lasting.status in UNDER_WAY or self.lasting.status == STARTING:
             self._wait_for_health(good)
         well = [member for member in good if member.is_well(now_ms)]
@@ -102,14 +104,23 @@ class Keeping:
         elif not staying:
             self.coming += 1  # the next look finds it ended, and starts its successor
             self.progress.is_pending = True
-        elif self._is_leaving(staying[-1]):
-            self.leaving.append(instance)
-            self.progress.is_pending = True
-        elif self._may_replace(staying[-1]):
-            self.stale.append(instance)
-            self.progress.is_pending = True
         else:
-            self._keep_one_of(staying)
+            last = lead or max(staying, key=lambda member: (member.is_fresh, member.group.number))
+            if self._is_leaving(last):
+                self.leaving.append(last)
+            else:
+                self.stale.append(instance)
+            self.progress.is_pending = True
+
+    def _leading(self, staying: list[Member]) -> Member | None:
+        """Whom an instance is to be like that does not follow the present version, and is not to: an update that
+        another one overtook may have left several. None where it is the present version that counts."""
+        if not staying or any(member.is_fresh for member in staying) or self._may_replace(staying[-1]):
+            return None
+        return ([member for member in staying if member.is_well(self.round.now_ms)] or staying)[-1]
+
+    def _is_like(self, member: Member, lead: Member | None) -> bool:
+        return member.is_fresh if lead is None else is_same_work(member.group.spec, lead.group.spec)
 
     def _look_at_ended(self, instance: Instance) -> None:
         """One that gave up, or came to its end, stays so; what was stopped to be replaced is started."""
@@ -138,20 +149,12 @@ class Keeping:
         for member in staying:
             if member is keeper:
                 continue
-            is_successor = member.is_fresh and member.group.number > keeper.group.number
+            is_successor = self._is_like(member, keeper) and member.group.number > keeper.group.number
             if is_successor and not self._is_late(member):
                 self.coming += 1
                 self._free(member)
             else:
                 end_member(self.round, member, "it was not healthy in time" if is_successor else self._why_replaced())
-
-    def _keep_one_of(self, staying: list[Member]) -> None:
-        """None follows the present spec, and none is to: an update that another one overtook may have left several."""
-        well = [member for member in staying if member.is_well(self.round.now_ms)]
-        keeper = (well or staying)[-1]
-        for member in staying:
-            if member is not keeper:
-                end_member(self.round, member, self._why_replaced())
 
     def _await(self, good: list[Member], staying: list[Member]) -> None:
         """Nothing of the present spec is healthy yet: what is, of an older one, goes on meanwhile."""
@@ -163,7 +166,7 @@ class Keeping:
             self.progress.is_pending = True
         elif self.lasting.status in UNDER_WAY and self._is_late(newest):
             self.unwell.append(newest)
-        if newest.state == _QUEUED:
+        if newest.state == _QUEUED and newest.is_fresh:
             now_ms = self.round.now_ms
             self.in_the_way += [each for each in staying if not each.is_fresh and each.is_well(now_ms)][-1:]
         for member in staying:
@@ -193,13 +196,10 @@ class Keeping:
         return self.job.type == SERVICE and member.node in self.round.state.nodes.draining
 
     def _may_replace(self, member: Member) -> bool:
-        """Where its successor could start, and as far as the update goes; an instance that is restarted by itself is
-        always."""
-        if not self.wanted.may_start(member.shown):
-            return False
-        if member.group.number < self.lasting.floor(self.spec.name, member.shown):
-            return True
-        return self.lasting.status != STALLED and (not self.lasting.node or member.node == self.lasting.node)
+        """Where its successor could start, and as far as the update goes."""
+        return self.wanted.may_start(member.shown) and not is_left(
+            self.lasting, member.group, member.index, member.node
+        )
 
     def _node_of(self, member: Member) -> int:
         """Where its successor must run: there, if only what is there is updated; else 0."""
@@ -208,6 +208,8 @@ class Keeping:
     def _is_of_update(self, member: Member) -> bool:
         """Whether it came by the update, or by a restart of its instance."""
         number, lasting = member.group.number, self.lasting
+        if not member.is_fresh:
+            return False
         if lasting.status in UNDER_WAY and number >= lasting.first_piece:
             return True
         floor = lasting.floor(self.spec.name, member.shown)
@@ -305,11 +307,11 @@ class Keeping:
         is_updated = self.lasting.status in UNDER_WAY
         return f"replaced by version {self.job.version}" if is_updated else "replaced"
 
-    def _add(self, shown: list[int], node: int, reason: str) -> None:
+    def _add(self, shown: list[int], node: int, reason: str, like: Group | None = None) -> None:
         """With a node, to run just there."""
         if self.job.type in EVERYWHERE:
             node = shown[0] + 1
-        add_piece(self.round, self.job, self.part, shown, node, reason)
+        add_piece(self.round, self.job, self.part, shown, node, reason, like)
 
     def _name(self, member: Member) -> str:
         group = "" if len(self.job.blueprint.groups) == 1 else f"{self.spec.name}/"
@@ -326,19 +328,31 @@ def ailment(member: Member) -> str:
     return "" if is_healthy else ", and its checks fail"
 
 
-def add_piece(round: Round, job: Job, part: int, shown: list[int], node: int, reason: str) -> None:
-    """A further piece of a job, ready to be placed unless all of its group waits."""
-    groups = job.blueprint.groups
-    ref, number = job.ref + (f"#{groups[part].name}" if len(groups) > 1 else ""), job.next_group
-    round.record(c.GroupAdded(job.id, number, part, shown, node, ref, round.now_ms, reason))
-    watch_queueing(round, job.groups[-1])
-    if is_blocked(round.state, job, round.now_ms) or _waits_for_groups(job, part):
+def is_left(lasting: Lasting, group: Group, index: int, node: int) -> bool:
+    """Whether a task keeps the version that it has: the update has stalled, or is of another node only. Not if its
+    instance is restarted by itself."""
+    if group.number < lasting.floor(group.spec.name, group.shows(index)):
+        return False
+    return lasting.status == STALLED or lasting.node not in (0, node)
+
+
+def add_piece(
+    round: Round, job: Job, part: int, shown: list[int], node: int, reason: str, like: Group | None = None
+) -> None:
+    """A further piece of a job, by its present spec or like another one; ready to be placed unless all of its group
+    waits."""
+    groups, number = job.blueprint.groups, job.next_group
+    ref = job.ref + (f"#{groups[part].name}" if len(groups) > 1 else "")
+    model, part = (-1, part) if like is None else (like.number, like.part)
+    round.record(c.GroupAdded(job.id, number, part, shown, node, ref, round.now_ms, reason, model))
+    piece = job.groups[-1]
+    watch_queueing(round, piece)
+    if is_blocked(round.state, job, round.now_ms) or _waits_for_groups(job, piece.spec):
         return  # it is queued with the others of its group
     last, ref = len(shown) - 1, f"{ref}+{shown[0]}"
     round.record(c.TasksMoved(job.id, number, 0, last, TaskEvent.UNBLOCKED, round.now_ms, "", ref))
 
 
-def _waits_for_groups(job: Job, part: int) -> bool:
-    spec = job.blueprint.groups[part]
+def _waits_for_groups(job: Job, spec: GroupSpec) -> bool:
     others = [piece for piece in job.groups[:-1] if piece.spec.name == spec.name]
     return bool(spec.after) and all(piece.counts[TaskState.WAITING] for piece in others)

@@ -9,7 +9,7 @@ from shunter.engine import changes as c
 from shunter.engine.beside import may_start
 from shunter.engine.decisions import room_on, send_back
 from shunter.engine.drains import find_node
-from shunter.engine.keeping import add_piece
+from shunter.engine.keeping import add_piece, is_left
 from shunter.engine.records import Group, NodeRecord
 from shunter.engine.round import Round
 from shunter.engine.stops import find_task
@@ -33,7 +33,9 @@ def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, us
     reason = f"moved to node {node.name} by {user}"
     if job.type == SERVICE:
         part = next(part for part, spec in enumerate(job.blueprint.groups) if spec.name == task[0])
-        add_piece(round, job, part, [task[1]], node.id, reason)
+        lasting, where = round.state.lasting.jobs[job.id], int(round.state.table.node[group.base + index])
+        like = group if is_left(lasting, group, index, where) else None
+        add_piece(round, job, part, [task[1]], node.id, reason, like)
         round.stirred[job.id, 0] = None
         return
     round.record(c.TaskBound(job.id, group.number, index, node.id, round.now_ms, reason, group.ref))

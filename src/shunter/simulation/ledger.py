@@ -221,7 +221,8 @@ class Ledger:
         is_new = change.number not in job.groups and change.number not in job.dropped
         require(is_new, f"job {job.id} had a piece {change.number} before")
         tasks = [LedgerTask(TaskState.WAITING) for _ in change.shown]
-        job.groups[change.number] = LedgerGroup(job.specs[change.part], tasks, list(change.shown), change.node)
+        spec = job.groups[change.like].spec if change.like >= 0 else job.specs[change.part]
+        job.groups[change.number] = LedgerGroup(spec, tasks, list(change.shown), change.node)
 
     def _group_dropped(self, change: c.GroupDropped) -> None:
         job = self.unfinished[change.job]

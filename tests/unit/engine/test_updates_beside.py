@@ -156,6 +156,38 @@ def test_beside_an_update_of_one_node_an_instance_elsewhere_can_be_restarted(giv
     play(scene)
 
 
+@pytest.mark.parametrize("how", ["drain", "move"])
+@pytest.mark.parametrize("is_stalled", [False, True])
+def test_what_an_update_has_not_reached_keeps_its_version_wherever_it_goes(is_stalled: bool, how: str) -> None:
+    """The new version is bad: whoever stays with the old one is to be well."""
+
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=2)
+        away = await stage.join("n2", cpu=3)
+        players = Players(stage, is_sick=lambda spec, _: spec.command[-1] == "v2")
+        update = Update(healthy_for_s=1.0, deadline_s=10.0, rollback=False)
+        [job] = await stage.submit(service(4, task=checked("v1"), update=update))
+        await players.pass_time(5)
+        await stage.engine.update(
+            job.job_id, service(4, task=checked("v2"), update=update), "ada", None if is_stalled else "n1"
+        )
+        await players.pass_time(15)
+        third = await stage.join("n3", cpu=8)
+        gone = [shown for shown in players.on(away) if shown in (2, 3)]
+        assert gone
+        if how == "drain":
+            await stage.engine.drain_node("n2", None, "ada")
+        else:
+            for shown in gone:
+                await stage.engine.move(job.job_id, ("main", shown), "n3", "ada")
+        await players.pass_time(10)
+        assert set(gone) <= set(players.on(third))
+        at = {players.playing[players.find(shown)].spec.command[-1] for shown in gone}
+        assert (at, healthy(stage, job.job_id)) == ({"v1"}, 4)
+
+    play(scene)
+
+
 @pytest.mark.parametrize("how", ["restart", "bad update"])
 def test_counts_that_were_set_meanwhile_leave_the_version_before_to_go_back_to(how: str) -> None:
     async def scene(stage: Stage) -> None:

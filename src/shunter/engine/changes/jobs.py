@@ -84,8 +84,9 @@ class EdgeSettled(Row, tag=22):
 
 
 class GroupAdded(Row, tag=18):
-    """A further piece of a job: tasks of its group `part`, by the job's present spec. Index i of the piece is shown as
-    task `shown[i]`; with a `node`, its tasks run there or nowhere. They begin as waiting."""
+    """A further piece of a job: tasks of its group `part`, by the job's present spec, or by that of the piece `like`.
+    Index i of the piece is shown as task `shown[i]`; with a `node`, its tasks run there or nowhere. They begin as
+    waiting."""
 
     job: int
     number: int
@@ -95,6 +96,7 @@ class GroupAdded(Row, tag=18):
     ref: str
     at_ms: int = 0
     reason: str = ""
+    like: int = -1
 
 
 class GroupDropped(Row, tag=19):
