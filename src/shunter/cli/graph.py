@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import count
 from typing import Annotated
@@ -18,7 +19,7 @@ from shunter.cli.graph_drawing import Box, draw
 from shunter.cli.job_graph import SUCCEEDED, Graph, Link, Node, around, connected, graph_of_specs, graph_of_views
 from shunter.cli.manifest_files import read_file
 from shunter.cli.options import Format, Namespace
-from shunter.cli.printing import Column, coloured, on_terminal, print_document, print_table
+from shunter.cli.printing import GAP, Column, coloured, on_terminal, print_document, print_table
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.jobs import NAMESPACE_DEFAULT
 from shunter.model.views import JobView
@@ -26,6 +27,7 @@ from shunter.sdk.client import Client
 
 UNFINISHED = ("pending", "running", "stopping")
 JOBS_DRAWN_MAX = 1_000
+LISTED = ("NAME", "STATE", "TASKS", "AFTER")
 BOXES_MAX = 200  # more are listed: nobody could follow their lines
 ENDED_ASKED_MAX = 100  # jobs that have ended and are asked about one by one
 
@@ -151,16 +153,30 @@ def _condition(edge: Link) -> str:
 def _list(found: Graph) -> None:
     """For a graph that is wider than the terminal, or too large."""
 
-    def row(node: Node) -> list[str]:
-        waits = [
-            edge.before + (f" ({_label(edge)})" if _label(edge) else "")
-            for edge in found.edges
-            if edge.after == node.name
-        ]
-        return [node.name, node.state or "-", f"{node.count:,}" if node.count else "-", ", ".join(waits) or "-"]
+    waits: dict[str, list[str]] = {}
+    for edge in found.edges:
+        waits.setdefault(edge.after, []).append(edge.before + (f" ({_label(edge)})" if _label(edge) else ""))
+    facts = [(node.name, node.state or "-", f"{node.count:,}" if node.count else "-") for node in found.nodes]
+    room = _room_beside(facts)
 
-    columns = [Column("NAME"), Column("STATE"), Column("TASKS", right=True), Column("AFTER")]
-    print_table(columns, map(row, found.nodes), state_column=1)
+    def rows() -> Iterable[list[str]]:
+        for fact in facts:
+            text = ", ".join(waits.get(fact[0], ())) or "-"
+            first, *rest = textwrap.wrap(text, room, break_on_hyphens=False) if room else [text]
+            yield [*fact, first]
+            yield from (["", "", "", more] for more in rest)
+
+    columns = [Column(title, right=title == "TASKS") for title in LISTED]
+    print_table(columns, rows(), state_column=1)
+
+
+def _room_beside(facts: Sequence[Sequence[str]]) -> int | None:
+    """How wide the last column may be; None where there is no terminal to be kept to."""
+    if not on_terminal(sys.stdout):
+        return None
+    widths = [max(len(title), *map(len, cells)) for title, cells in zip(LISTED, zip(*facts, strict=True), strict=False)]
+    taken = sum(widths) + len(widths) * len(GAP)
+    return max(shutil.get_terminal_size().columns - taken, len(LISTED[-1]))
 
 
 def _dot(found: Graph) -> Iterable[str]:
@@ -179,6 +195,8 @@ def _dot(found: Graph) -> Iterable[str]:
 def _label(edge: Link) -> str:
     if edge.is_unmet:
         return f"{edge.when}, but it {'was ' if edge.outcome == 'cancelled' else ''}{edge.outcome}"
+    if edge.otherwise == "run":
+        return f"{edge.when}, or cannot be"
     return edge.when if edge.when != SUCCEEDED else ""
 
 

@@ -185,3 +185,17 @@ def test_a_graph_that_is_too_large_is_listed(cluster: Cluster, shunter: Shunter)
     lines = [line.split() for line in shunter("graph").out.splitlines()]
     assert lines[0] == ["NAME", "STATE", "TASKS", "AFTER"]
     assert ["last", "pending", "1", "job-0,", "job-1", "(failed)"] in lines
+
+
+def test_a_list_in_a_narrow_terminal_leaves_nobody_out(
+    cluster: Cluster, shunter: Shunter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edges = [edge(f"job-{number}@1") for number in range(10)] + [edge("hope@1") | {"otherwise": "run"}]
+    others = [job_document(f"job-{number}", id=number) for number in range(10)] + [job_document("hope", id=10)]
+    cluster.answers["GET /jobs"] = page(job_document("last", id=11, terms={"after": edges}), *others)
+    monkeypatch.setattr("shunter.cli.graph.on_terminal", lambda _: True)
+    monkeypatch.setenv("COLUMNS", "50")
+    lines = shunter("graph").out.splitlines()
+    assert max(map(len, lines)) <= 50
+    words = " ".join(" ".join(lines).split())
+    assert all(f"job-{number}," in words for number in range(10)) and "hope (succeeded, or cannot be)" in words
