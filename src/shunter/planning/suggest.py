@@ -79,7 +79,8 @@ class Fitting:
             amount = self._most_free(resource, accepted, need)
             if amount is None or (resource in STANDARD and amount < need * CUT_SHARE_MIN):
                 continue
-            yield Cut(resource, amount, self.count(replace(task_class, needs={**rest.needs, resource: amount})))
+            less = replace(task_class, needs={**rest.needs, resource: amount}) if amount else rest
+            yield Cut(resource, amount, self.count(less))
 
     def drops(self, task_class: TaskClass) -> Iterator[Dropped]:
         for place in range(len(task_class.constraints)):

@@ -38,6 +38,15 @@ def test_a_cut_looks_only_at_nodes_that_have_everything_else() -> None:
     assert (cuts["cpu"].amount, cuts["cpu"].nodes) == (1000, 1)
 
 
+def test_without_a_resource_of_which_too_much_is_taken_a_node_fits() -> None:
+    cluster = Cluster()
+    row = cluster.add({"cpu": 4000, "gpu": 1})
+    cluster.nodes.reserved[row, cluster.nodes.resources.index("gpu")] = 2  # it shrank
+    cluster.touch(row)
+    [cut] = Fitting(cluster.nodes).cuts(a_class(cpu=1000, gpu=1))
+    assert (cut.resource, cut.amount, cut.nodes) == ("gpu", 0, 1)
+
+
 def test_licences_are_no_matter_of_nodes() -> None:
     cluster = Cluster()
     cluster.add({"cpu": 1000})
