@@ -8,8 +8,9 @@ from shunter.engine.dependencies import NO_PAST, Past
 from shunter.engine.objects import UNCHANGED, Taken, check_drafts, take
 from shunter.engine.round import Round
 from shunter.engine.submits import Submitted, known_by_key, on_submit
+from shunter.model.errors import Invalid
 from shunter.model.jobs import JobSpec
-from shunter.model.mixed_files import Part, in_whole_file
+from shunter.model.mixed_files import KEY_OF_ANOTHER, Part, in_whole_file
 from shunter.model.objects import Draft
 
 
@@ -30,6 +31,8 @@ def on_file(
     means that all of it was taken then."""
     known = known_by_key(round, key)
     if known is not None:
+        if len(known) != len(file.specs):
+            raise Invalid([KEY_OF_ANOTHER])
         return known, [Taken(draft.kind, draft.name, UNCHANGED) for draft in file.drafts]
     with in_whole_file(file.objects):
         check_drafts(round, file.drafts)

@@ -16,9 +16,9 @@ from shunter.model.problems import SHOWN_MAX, UNSAID, Problems, nearest
 from shunter.model.resources import format_amount, parse_amount, parse_duration_s
 
 NO_NUL_PATTERN = r"^[^\u0000]*$"
-QUANTITY_PATTERN = r"^([0-9]{1,12}(\.[0-9]{1,9})?|\.[0-9]{1,9})([numkMGTPE]|[KMGTPE]i)?$"
+QUANTITY_PATTERN = r"^\s*([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?([numkMGTPE]|[KMGTPE]i)?\s*$"
 DURATION_PATTERN = (
-    "^(?=.)" + "".join(rf"([0-9]{{1,9}}(\.[0-9]{{1,6}})?{unit})?" for unit in ("d", "h", "m", "s", "ms")) + "$"
+    r"^\s*(?=\S)" + "".join(rf"([0-9]+(\.[0-9]+)?{unit})?" for unit in ("d", "h", "m", "s", "ms")) + r"\s*$"
 )
 SPELLING_SIZE_MAX = 40  # of a quantity or duration
 
@@ -235,7 +235,8 @@ def amount(resource: str, minimum: int, maximum: int, *, default: int | None = N
         return found
 
     spelled = {"type": "string", "pattern": QUANTITY_PATTERN, "maxLength": SPELLING_SIZE_MAX}
-    counted = {"type": "number", "minimum": 0, "maximum": maximum}
+    unit = parse_amount(resource, 1)  # what a bare number counts, in the inner unit
+    counted = {"type": "number", "minimum": minimum // unit, "maximum": maximum // unit}
     return Field(read, {"description": "a quantity like 500m or 256Mi", "anyOf": [spelled, counted]}, default)
 
 

@@ -16,6 +16,7 @@ from shunter.model.problems import PROBLEMS_MAX
 T = TypeVar("T")
 J = TypeVar("J")
 Read = Callable[[Sequence[object]], T]  # raises Invalid
+KEY_OF_ANOTHER = Problem("header.idempotency-key", "was that of another request", None, "use a new one for each")
 _ITEM = re.compile(r"items\[(\d+)\]\.?")
 
 

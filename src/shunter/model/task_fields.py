@@ -182,6 +182,10 @@ HEALTH = Section(
     },
 )
 
+_HEALTH_FIELD = HEALTH.as_field()
+_ONE_KIND = [{"required": [kind]} for kind in ("http", "tcp", "command", "plugin")]
+HEALTH_FIELD = replace(_HEALTH_FIELD, schema=_HEALTH_FIELD.schema | {"oneOf": _ONE_KIND})
+
 _LOG_PATH = text(
     LOG_PATH_PATTERN,
     size_max=PATH_SIZE_MAX,
@@ -215,7 +219,7 @@ TASK_FIELDS: dict[str, Field] = {
     "user": _user().about("who the task runs as: a user or number, with :GROUP where wanted"),
     "mounts": sections(MOUNT.as_field(), count_max=MOUNTS_MAX).about("folders and volumes that a container sees"),
     "ports": sections(PORT.as_field(), count_max=PORTS_MAX).about("ports that the task serves"),
-    "health": sections(HEALTH.as_field(), count_max=HEALTH_CHECKS_MAX).about("how to see that a task is well"),
+    "health": sections(HEALTH_FIELD, count_max=HEALTH_CHECKS_MAX).about("how to see that a task is well"),
     "network": NAME.about("of a container: bridge (default), host, none, or the name of a network"),
     "cap_add": texts(
         text(r"^(CAP_)?[A-Z]+(_[A-Z]+)*$", size_max=64, what="a capability like NET_BIND_SERVICE"),

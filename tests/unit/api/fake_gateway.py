@@ -14,7 +14,7 @@ import msgspec
 from shunter.model.errors import Invalid, NotFound, Problem, ShunterError
 from shunter.model.kept_views import DeadPage, DeadView, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.manifests import JobReader, check_labels
-from shunter.model.mixed_files import join, split
+from shunter.model.mixed_files import KEY_OF_ANOTHER, join, split
 from shunter.model.views import (
     AttemptPage,
     AttemptView,
@@ -119,8 +119,12 @@ class FakeGateway:
         self, caller: Caller, documents: Sequence[object], *, namespace: str, key: str | None
     ) -> list[SubmittedJob | Applied]:
         jobs, objects = split(documents)
-        applied = await self.objects.apply(caller, objects.documents, namespace=namespace)
-        return join(jobs, await self.submit(caller, jobs.documents, namespace=namespace, key=key), objects, applied)
+        if not jobs.documents:
+            return [*await self.objects.apply(caller, documents, namespace=namespace)]
+        submitted = await self.submit(caller, jobs.documents, namespace=namespace, key=key)
+        if len(submitted) != len(jobs.documents):
+            raise Invalid([KEY_OF_ANOTHER])
+        return join(jobs, submitted, objects, await self.objects.apply(caller, objects.documents, namespace=namespace))
 
     async def jobs(self, caller: Caller, query: JobQuery) -> JobPage:
         self.enter(query)

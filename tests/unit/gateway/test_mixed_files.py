@@ -111,6 +111,8 @@ def test_a_file_that_is_sent_again_because_its_answer_was_lost_changes_nothing()
         await apply(stage, fresh, job("fetch"), key="k")
         version = stage.engine.state.version
         assert await apply(stage, fresh, job("fetch"), key="k") == [("crawler", "unchanged"), ("fetch", False)]
+        with pytest.raises(Invalid, match="that of another request"):
+            await apply(stage, fresh, job("fetch"), job("more"), key="k")
         assert stage.engine.state.version == version
         assert ObjectName("default", "crawler") in stage.engine.state.objects.batch_jobs
 

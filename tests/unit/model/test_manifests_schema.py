@@ -10,9 +10,10 @@ import jsonschema
 import pytest
 
 from shunter.model.documents import parse_documents
+from shunter.model.errors import Invalid
 from shunter.model.fields import Section
 from shunter.model.job_fields import ONLY_FOR, SPEC, TYPES
-from shunter.model.manifests import job_schema
+from shunter.model.manifests import job_schema, parse_job
 
 from .manifest import manifest, problems
 
@@ -93,6 +94,31 @@ def test_what_is_printed_anywhere_passes_the_schema(name: str, document: object)
 def test_what_a_schema_can_see_is_refused_by_it_too(spec: dict[str, Any]) -> None:
     assert problems(manifest(**spec))
     assert list(SCHEMA.iter_errors(manifest(**spec)))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        *(
+            {"resources": {"memory": text}}
+            for text in ("1e3", "129E6", "12E-1", "5.", ".5Ki", "1P", "2Ti", " 256Mi", "0")
+        ),
+        *({"resources": {"memory": text}} for text in ("1 Mi", "1KiB", "1e", "e3", ".", "", "1mi", "-1")),
+        *({"timeout": text} for text in ("90s", " 90s", "1h30m", "0000000001.5s", "250ms", "1d")),
+        *({"timeout": text} for text in ("", " ", "90", "1m1h", "1h 30m", "s", ".5s", "-1s")),
+        *({"log_max": amount} for amount in (1, 4095, 4096, 2**34, 2**34 + 1)),
+        *({"resources": {"cpu": amount}} for amount in (2**53 // 1000, 2**53)),
+        {"health": [{"interval": "1s"}]},
+        {"health": [{"tcp": 80, "command": ["x"]}]},
+        {"health": [{"tcp": 80}, {"command": ["x"]}]},
+    ],
+)
+def test_spellings_that_the_reader_takes_and_no_others_pass_the_schema(spec: dict[str, Any]) -> None:
+    try:
+        is_taken = bool(parse_job(manifest(**spec)))
+    except Invalid:
+        is_taken = False
+    assert SCHEMA.is_valid(manifest(**spec)) is is_taken
 
 
 @pytest.mark.parametrize("job_type", TYPES)
