@@ -102,28 +102,30 @@ def full_answers(view: ClusterView, wants: Collection[str]) -> Answers:
     """All that a policy may ask about what waits and what runs."""
     listening = Listening(view)
     asking = listening.view
+    on_nodes: list[int] = []
     if RUNNING in wants and asking.running is not None:
         class_of = _present(asking.classes)
-        for class_id in np.unique(asking.running().class_ids).tolist():
+        on_nodes = np.unique(asking.running().class_ids).tolist()
+        for class_id in on_nodes:
             class_of(class_id)
         if asking.lowest_priority is not None:
             asking.lowest_priority()
         for queued in asking.queued if asking.longest_s is not None else ():
             _present(asking.longest_s)(queued.task_class.id, min(queued.count, NEXT_MAX))
     if RULES in wants:
-        _ask_about_rules(asking)
+        _ask_about_rules(asking, on_nodes)
     return listening.answers() or Answers()
 
 
-def _ask_about_rules(view: ClusterView) -> None:
+def _ask_about_rules(view: ClusterView, on_nodes: list[int]) -> None:
     classes = [queued.task_class for queued in view.queued]
     if view.tally is None or view.presence is None or view.matches is None:
         return
     ruled = [each for each in classes if each.rules is not None]
     for match in dict.fromkeys(_matches_of(ruled)):
         view.presence(match)
-        for each in classes:
-            view.matches(match, each.id)
+        for class_id in {*on_nodes, *(each.id for each in classes)}:
+            view.matches(match, class_id)
     for each in ruled:
         view.tally(each.id)
         if view.leaving is not None:

@@ -145,7 +145,7 @@ class Couplings:
         elif rule.anti:
             present = self._presence(rule.match) > 0
             for placed in self._placed.values():
-                if self._holds(rule.match, placed.task_class):
+                if self.holds(rule.match, placed.task_class.id):
                     present[_rows_of(placed.tally())] = True
             yield f"anti-affinity: a job runs there for which {rule.match}", present
         elif not self._is_first(rule, task_class):
@@ -155,7 +155,7 @@ class Couplings:
         for placed in self._placed.values():
             if placed.task_class.id == task_class.id:
                 continue
-            if any(_repels(each) and self._holds(each.match, task_class) for each in _affinities(placed.task_class)):
+            if any(_repels(each) and self.holds(each.match, task_class.id) for each in _affinities(placed.task_class)):
                 refused = np.zeros(self._ledger.count, dtype=np.bool_)
                 refused[_rows_of(placed.tally())] = True
                 yield "a job that starts there keeps this one away by its anti-affinity", refused
@@ -184,13 +184,13 @@ class Couplings:
         jobs, so what was placed of it this time counts only when the next view has it."""
         present = self._presence(rule.match) > 0
         for placed in self._placed.values():
-            if placed.task_class.rules is not None and self._holds(rule.match, placed.task_class):
+            if placed.task_class.rules is not None and self.holds(rule.match, placed.task_class.id):
                 present[_rows_of(placed.tally())] = True
         return present
 
     def _is_first(self, rule: Affinity, task_class: TaskClass) -> bool:
         """Whether the class must be beside its own job, of which nothing runs yet."""
-        if rule.to != "job" or rule.anti or not rule.require or not self._is_own(rule, task_class):
+        if not is_beside_jobs(rule) or not self._is_own(rule, task_class):
             return False
         return not self._company(rule).any()
 
@@ -245,11 +245,12 @@ class Couplings:
     def _matching_nodes(self, rule: Affinity) -> BoolArray:
         return self._ledger.kinds.hold_on(rule.match, slice(0, self._ledger.count))
 
-    def _holds(self, match: str, task_class: TaskClass) -> bool:
-        return self._view.matches is not None and self._view.matches(match, task_class.id)
+    def holds(self, match: str, class_id: int) -> bool:
+        """Whether a match over jobs holds for any job with tasks of the class."""
+        return self._view.matches is not None and self._view.matches(match, class_id)
 
     def _is_own(self, rule: Affinity, task_class: TaskClass) -> bool:
-        return rule.to == "job" and self._holds(rule.match, task_class)
+        return rule.to == "job" and self.holds(rule.match, task_class.id)
 
     def _code(self, label: str) -> IntArray:
         """A number for each value of the label, by row."""
@@ -266,6 +267,11 @@ class Couplings:
 def is_of_nodes(rule: Affinity) -> bool:
     """Whether it says which nodes are out of the question, whatever runs there."""
     return rule.to == "node" and rule.require
+
+
+def is_beside_jobs(rule: Affinity) -> bool:
+    """Whether it says that tasks must be where certain jobs run."""
+    return rule.to == "job" and rule.require and not rule.anti
 
 
 def why_refused(rule: Affinity) -> str:

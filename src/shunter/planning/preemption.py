@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shunter.planning.coupling import minds_company
+from shunter.planning.coupling import is_beside_jobs, minds_company
 from shunter.planning.gangs import Item, Placed, largest_first, may_fit, place_gang
 from shunter.planning.occupancy import Occupancy
 from shunter.planning.pick import Picked
 from shunter.planning.site import NOWHERE, Site
 from shunter.planning.victims import Chosen
-from shunter.planning.view import IntArray, Preemption, Queued
+from shunter.planning.view import BoolArray, IntArray, Preemption, Queued
 from shunter.planning.yielding import Costs, Slice, Yielding
 
 PREEMPT_GAP = 10  # a task is ended only for one whose priority is at least so much higher
@@ -79,6 +79,18 @@ def preempt(
     return attempt.outcome()
 
 
+def _is_company(item: Item, site: Site, class_ids: IntArray) -> BoolArray:
+    """Of what runs, that beside which the item must be: without it, it could not start."""
+    rules = [each.task_class.rules for each in item.members if each.task_class.rules is not None]
+    matches = {each.match for rule in rules for each in rule.affinity if is_beside_jobs(each)}
+    if not matches:
+        return np.zeros(len(class_ids), dtype=np.bool_)
+    ids = [
+        each for each in np.unique(class_ids).tolist() if any(site.couplings.holds(match, each) for match in matches)
+    ]
+    return np.isin(class_ids, ids)
+
+
 class _Attempt:
     def __init__(self, item: Item, future: Site, occupancy: Occupancy, gap: int, slice: Slice) -> None:
         self._slice = slice
@@ -88,6 +100,7 @@ class _Attempt:
         self._site = future.scratch()
         running = occupancy.running
         may_end = ~running.is_stopping & (running.priority <= item.priority - gap)
+        may_end &= ~_is_company(item, future, running.class_ids)
         self._count: IntArray = np.where(may_end, running.count, 0)  # tasks of each entry that may still be chosen
         self._chosen: Counter[int] = Counter()
         self._placed: Placed = []

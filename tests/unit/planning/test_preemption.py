@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from shunter.model.jobs import Affinity
 from shunter.planning import preemption
 from shunter.planning.gangs import Item, place_gang
 from shunter.planning.occupancy import Occupancy, read_occupancy
@@ -138,6 +139,18 @@ def test_rules_hold_for_winners() -> None:
     outcome = ask(yard, single(boss, 3))
     assert outcome is not None
     assert sorted(each.node for each in outcome.preemptions) == [1, 2]
+
+
+def test_nobody_ends_beside_whom_the_winner_must_be() -> None:
+    """Without them it could not start: they would have ended for nobody."""
+    yard = Yard()
+    cache, other = yard.make_class("cache", 10, cpu=1), yard.make_class("other", 20, cpu=1)
+    for row in (yard.add(2), yard.add(2)):
+        yard.run(cache, row)
+        yard.run(other if row == 1 else cache, row)
+    beside = Rules(0, affinity=(Affinity("job", "cache", require=True),))
+    assert ended(yard, ask(yard, single(yard.make_class("boss", 80, beside, cpu=1), 2))) == {("other", 1, 1)}
+    assert ask(yard, single(yard.make_class("boss", 80, beside, cpu=2))) is None
 
 
 def test_for_an_exclusive_task_everybody_leaves_the_node_or_nobody_does() -> None:
