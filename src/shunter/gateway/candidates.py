@@ -12,6 +12,7 @@ import msgspec
 
 from shunter.engine import changes as c
 from shunter.engine.books.lasting import UNDER_WAY
+from shunter.engine.holds import on_hold
 from shunter.engine.records import Group, Job
 from shunter.engine.round import Round
 from shunter.engine.state import State
@@ -125,7 +126,8 @@ def _of_options(job: Job) -> Iterator[Candidate]:
     """What a job that is not queued yet waits for."""
     if job.is_held:
         text = f"release it: shunter release {job.name}"
-        yield Candidate(RELEASING, "spec.hold", True, False, text, _optional(held=False))
+        arrange = partial(on_hold, job_id=job.id, is_held=False)
+        yield Candidate(RELEASING, "spec.hold", True, False, text, arrange=arrange)
     if not job.counts()[TaskState.WAITING]:
         return
     options = job.options

@@ -1,7 +1,8 @@
 """The smallest single changes that would start a job that waits. Called by the gateway, aside from the engine's rounds.
 
-Each candidate is tried out: the changed job is submitted in the old one's place to a copy of the cluster, and the
-planner decides. Only what starts there is suggested. What concerns an update is tried as an update.
+Each candidate is tried out: the changed job is submitted in the old one's place to a copy of the cluster, or the rest
+of that is changed, and the planner decides. Only what starts there is suggested. What concerns an update is tried as an
+update.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import msgspec
 
 from shunter.engine.dry_run import DryRun, Material
 from shunter.engine.records import Job
-from shunter.gateway.candidates import AS_IT_IS, Candidate, find_candidates, helps_update, limit_of_its_own
+from shunter.gateway.candidates import AS_IT_IS, Arrange, Candidate, find_candidates, helps_update, limit_of_its_own
 from shunter.model.errors import Rejected
 from shunter.model.jobs import JobSpec
 from shunter.model.lifecycles import TaskState
@@ -79,20 +80,29 @@ class _Bench:
         """How many tasks start when the changed job takes the old one's place."""
         if candidate.is_update:
             return self._update(candidate)
+        if candidate.arrange is not None:
+            return self._arrange(candidate.arrange)
         if self._is_used:
             self._renew()
         if self._in_its_place in self.trial.state.jobs:
             self.trial.withdraw(self._in_its_place)
-        if candidate.arrange is not None:
-            self.trial.do(candidate.arrange)
         try:
             [submitted] = self.trial.submit([candidate.amend(self._spec)], self._user)
         except Rejected:
             return 0
         self._in_its_place = submitted.job_id
         self.trial.place(sparing=self._job_id)
-        self._is_used = bool(self.trial.placed or self.trial.preempted or candidate.arrange)
+        self._is_used = bool(self.trial.placed or self.trial.preempted)
         return self.trial.started(submitted.job_id)
+
+    def _arrange(self, arrange: Arrange) -> int:
+        """How many tasks start when something else changes: those of the job itself, beside what runs of it."""
+        if self._is_used or self._in_its_place != self._job_id:
+            self._renew()
+        self._is_used = True
+        self.trial.do(arrange)
+        self.trial.place(sparing=self._job_id)
+        return self.trial.started(self._job_id)
 
     def _update(self, candidate: Candidate) -> int:
         """How many tasks start when the job is updated, and what has to end for that has ended."""

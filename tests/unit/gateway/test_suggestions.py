@@ -32,6 +32,22 @@ def applied(spec: dict[str, Any], suggestion: SuggestionView) -> dict[str, Any]:
     return dict(changed)
 
 
+async def arrange(stage: GatewayStage, suggestion: SuggestionView) -> None:
+    """Carry out one that is not about the manifest, by the command that it names."""
+    kind, _, rest = suggestion.field.partition(".")
+    name = rest.rpartition(".")[0]
+    if suggestion.field == "spec.hold":
+        await stage.gateway.hold(ANNA, reference("job"), False)
+    elif kind == "cluster":
+        await stage.gateway.update_cluster(ANNA, {"licences": {rest.removeprefix("licence/"): suggestion.after}})
+    elif kind == "queue":
+        await stage.gateway.change_queue(ANNA, name, QueueChange(running_max=suggestion.after))
+    else:
+        await stage.gateway.upkeep.uncordon(ANNA, name)
+    await stage.settle()
+    await stage.obey_stops()
+
+
 async def suggestions(stage: GatewayStage, name: str = "job") -> dict[str, SuggestionView]:
     return {each.field: each for each in (await stage.gateway.why(ANNA, reference(name))).suggestions}
 
@@ -112,7 +128,11 @@ SPECS = st.fixed_dictionaries(
         "priority": st.sampled_from([10, 50, 90]),
         "resources": st.fixed_dictionaries(
             {"cpu": st.sampled_from(["500m", "1", "2", "7"])},
-            optional={"memory": st.sampled_from(["512Mi", "3Gi", "9Gi"]), "gpu": st.just(1)},
+            optional={
+                "memory": st.sampled_from(["512Mi", "3Gi", "9Gi"]),
+                "gpu": st.just(1),
+                "licence/solver": st.sampled_from([1, 2]),
+            },
         ),
     },
     optional={
@@ -121,19 +141,27 @@ SPECS = st.fixed_dictionaries(
         "gang": st.just(True),
         "distinct": st.just("host"),
         "exclusive": st.just(True),
+        "queue": st.just("night"),
+        "hold": st.just(True),
     },
 )
 
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
-@given(nodes=NODES, others=st.lists(SPECS, max_size=4), spec=SPECS)
-def test_every_suggestion_starts_the_job(nodes: list[Any], others: list[Any], spec: dict[str, Any]) -> None:
+@given(nodes=NODES, others=st.lists(SPECS, max_size=4), spec=SPECS, limit=st.integers(1, 4), cordoned=st.booleans())
+def test_every_suggestion_starts_the_job(
+    nodes: list[Any], others: list[Any], spec: dict[str, Any], limit: int, cordoned: bool
+) -> None:
     """U-03: whatever the cluster looks like, and whatever else waits."""
 
     async def furnish(stage: GatewayStage) -> None:
         for number, (cpu, memory, disk, datacenter) in enumerate(nodes):
             await stage.join(f"n{number}", cpu=cpu, memory=memory * 2**30, datacenter=datacenter)
             await stage.gateway.label_node(ANNA, f"n{number}", {"disk": disk})
+        await stage.gateway.change_queue(ANNA, "night", QueueChange(running_max=limit))
+        await stage.gateway.update_cluster(ANNA, {"licences": {"solver": limit}})
+        if cordoned:
+            await stage.gateway.upkeep.cordon(ANNA, "n0", "repair")
         for number, other in enumerate(others):
             await stage.run(f"other-{number}", **other)
             await stage.obey_stops()
@@ -152,6 +180,11 @@ def test_every_suggestion_starts_the_job(nodes: list[Any], others: list[Any], sp
         async def carry_out(stage: GatewayStage, suggestion: SuggestionView = suggestion) -> None:
             await furnish(stage)
             before = {order.job for _, order in stage.orders()}
+            if not suggestion.field.startswith("spec.") or suggestion.field == "spec.hold":
+                job = await stage.gateway.job(ANNA, reference("job"))
+                await arrange(stage, suggestion)
+                assert sum(order.job == job.id for _, order in stage.orders()), suggestion
+                return
             await stage.gateway.stop(ANNA, reference("job"), None, now=True)
             await stage.settle()
             submitted = await stage.run("changed", **applied(spec, suggestion))
@@ -209,6 +242,19 @@ def test_a_paused_queue_a_full_one_and_a_cordoned_node_can_be_opened() -> None:
         assert [each.text for each in (await suggestions(stage, "third")).values()] == [
             "uncordon node n1: shunter node uncordon n1"
         ]
+
+    play(scene)
+
+
+def test_what_would_open_a_queue_is_tried_beside_what_runs_of_the_job() -> None:
+    """By itself, the rest of it would find a host; but its own tasks are on all of them."""
+
+    async def scene(stage: GatewayStage) -> None:
+        for number in range(2):
+            await stage.join(f"n{number}", cpu=4)
+        await stage.gateway.change_queue(ANNA, "night", QueueChange(running_max=2))
+        await stage.run("job", count=3, distinct="host", queue="night")
+        assert "queue.night.running_max" not in await suggestions(stage)
 
     play(scene)
 
