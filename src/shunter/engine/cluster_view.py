@@ -17,10 +17,11 @@ from shunter.engine.elsewhere import has_another
 from shunter.engine.gangs import is_gathering
 from shunter.engine.neighbours import called, leaving, matches, presence, repels, tally
 from shunter.engine.records import ClassRecord, Group
-from shunter.engine.slot_facts import UNKNOWN
+from shunter.engine.slot_facts import LASTS, UNKNOWN
 from shunter.engine.state import State
+from shunter.model.jobs import LASTING
 from shunter.model.lifecycles import TaskState
-from shunter.planning.view import BoolArray, ClusterView, IntArray, Queued, QueueRules, Running
+from shunter.planning.view import NEVER, BoolArray, ClusterView, IntArray, Queued, QueueRules, Running
 
 LOOKED_UP_MAX = 10_000  # groups whose estimates are looked up for one view
 _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
@@ -127,6 +128,7 @@ def running(state: State) -> Running:
     started, estimate = table.started_ms[live].astype(np.int64), state.slots.estimate_ms[slots].astype(np.int64)
     ends = np.where(started > 0, started + estimate, -estimate)
     ends[estimate <= 0] = 0
+    ends[estimate == LASTS] = NEVER
     stopping = table.state[live] == _STOPPING
     order = np.lexsort((ends, started == 0, ~stopping, node, ids))  # those without a lane come last on their node
     order = order[_has_lane(state, ids[order], node[order])]
@@ -150,7 +152,10 @@ def _look_up_estimates(state: State, slots: IntArray) -> None:
     for slot in present[state.slots.estimate_ms[present] == UNKNOWN][:LOOKED_UP_MAX].tolist():
         group = state.groups[slot]
         assert group is not None, "its tasks are live"
-        state.slots.learn(slot, estimate_s(state.durations, group))
+        if group.job.type in LASTING:
+            state.slots.estimate_ms[slot] = LASTS
+        else:
+            state.slots.learn(slot, estimate_s(state.durations, group))
 
 
 def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from shunter.engine.records import ClassRecord
 
 UNKNOWN = -1  # how long its tasks run has not been asked yet
+LASTS = -2  # until they are stopped
 ESTIMATE_MAX_MS = 2**31 - 1
 PINNED = 2**15 - 1  # the priority, for those who look for victims, of tasks that belong on one node
 

@@ -20,7 +20,7 @@ from shunter.planning.occupancy import Occupancy
 from shunter.planning.pick import Picked
 from shunter.planning.scores import More, Score, Shape
 from shunter.planning.site import Site, fresh_prices
-from shunter.planning.view import FloatArray, IntArray, Queued, TaskClass
+from shunter.planning.view import NEVER, FloatArray, IntArray, Queued, TaskClass
 
 RESERVE_AFTER_S = 30.0  # a single task that waited so long gets a reservation, a gang at once
 HOLD_AFTER_S = 120.0  # room is held after so long, where no time can be worked out
@@ -29,7 +29,6 @@ FIT_TRIES_MAX = 16  # ends after which an item is tried to be placed
 STOP_EXPECTED_MS = 5_000  # a task that was told to end takes about so long
 STAND_SLACK_MS = 1_000  # a promise stands where somebody ends so much later: starting and reporting take a moment
 LATE_MIN_MS = 1_000  # a task that runs longer than expected ends no sooner than this
-NEVER = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,8 @@ def reserve(
 def hold(item: Item, site: Site, occupancy: Occupancy) -> Reservation | None:
     """Room to keep for an item of which nobody can say when it will fit: on the nodes that lack least."""
     everything = site.scratch()
-    running = occupancy.running
-    occupancy.release(everything.ledger, np.arange(len(running.count)), running.count)
+    ending = np.flatnonzero(occupancy.running.end_ms < NEVER)
+    occupancy.release(everything.ledger, ending, occupancy.running.count[ending])
     score = Score("closest", Shape.ANY, partial(_lacking, site.ledger, everything.ledger.free.copy()))
     everything = replace(everything, score=score, prices=partial(fresh_prices, site.filters, score))
     placed = place_item(item, everything)

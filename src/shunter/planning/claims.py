@@ -52,11 +52,15 @@ class Memory:
 
     promised: dict[int, Promise] = field(default_factory=dict)  # by the key of the item, one at most
     in_vain: dict[int, int] = field(default_factory=dict)  # key -> when no victims were found
+    nodes: int = 0  # that took work then: what is found out on some does not hold for more
     winners: dict[int, int] = field(default_factory=dict)  # class for whose tasks others are ending -> how many tasks
     begun: dict[int, Begun] = field(default_factory=dict)  # key -> a search for victims that goes on in the next slice
 
     def copy(self) -> Memory:
-        return Memory(dict(self.promised), dict(self.in_vain), dict(self.winners), dict(self.begun))
+        """Without what only spares work for a moment: whoever asks is told what comes after it."""
+        return replace(
+            self, promised=dict(self.promised), in_vain={}, winners=dict(self.winners), begun=dict(self.begun)
+        )
 
 
 class Claims:
@@ -66,8 +70,13 @@ class Claims:
         self._now_ms = now_ms
         self._patience = patience
         self._memory = memory
+        nodes = int(np.count_nonzero(site.ledger.eligible[: site.ledger.count]))
+        if nodes > memory.nodes:
+            memory.in_vain.clear()
+        memory.nodes = nodes
         self._items: dict[int, Item] = {}
-        self._pending: list[Item] = []
+        self.pending: list[Item] = []  # that are not worked out yet
+        self.granted: list[tuple[Item, Placed]] = []  # that will start there
         self._occupancy: Occupancy | None = None
         self._future: Site | None = (
             None  # in which whoever was told to end has ended, and the winners have their places
@@ -89,6 +98,10 @@ class Claims:
     def has_items(self) -> bool:
         return bool(self._items)
 
+    def knows(self, item: Item) -> bool:
+        """Whether it has been told that the item is blocked."""
+        return key_of(item) in self._items
+
     @property
     def kept(self) -> Kept | None:
         """The reserved rows. Where somebody has a reservation, or enough was looked at, nobody else gets one."""
@@ -104,13 +117,13 @@ class Claims:
     def block(self, item: Item) -> None:
         """The item found no room. Told in order, the most urgent first. One that may neither end others nor have room
         kept for it just waits."""
-        if len(self._items) < BLOCKED_MAX and key_of(item) not in self._items and self._may_claim(item):
+        if len(self._items) < BLOCKED_MAX and not self.knows(item) and self._may_claim(item):
             self._items[key_of(item)] = item
-            self._pending.append(item)
+            self.pending.append(item)
 
     def ceilings(self, queued: Queued) -> list[Ceiling]:
         """What somebody behind all blocked items must leave alone."""
-        self._work_out()
+        self.work_out()
         ceilings: list[Ceiling] = []
         if self._future is not None and len(self._rows):
             ceilings.append(partial(_ceiling, self._future, self._rows, self._closed("winner")))
@@ -152,10 +165,29 @@ class Claims:
             name = self._name(self._whose["winner"])
             self.reasons[queued.task_class.id] = f"room is held for {name}, which waits for tasks that are ending"
 
+    def refuse(self, class_id: int, item: Item, what: str) -> None:
+        """A class waits since what is left of a queue or a licence is the item's."""
+        self.reasons[class_id] = f"what is left of {what} is kept for {self._name(item)}"
+
+    def explain(self, item: Item, text: str) -> None:
+        for each in item.members:
+            self.reasons[each.task_class.id] = text
+
+    def has_waited_long(self, item: Item) -> bool:
+        """Whether what it lacks is kept for it by now, though nobody knows when that will be enough."""
+        return self._has_waited(item, self._patience.hold_after_s)
+
+    def could_start(self, item: Item) -> bool:
+        """Whether nodes would have room for the item, if all that is to end had ended."""
+        if not self._look_ahead():
+            return False
+        assert self._future is not None and self._occupancy is not None
+        return hold(item, self._future, self._occupancy) is not None
+
     def finish(self) -> None:
         """The order has been gone through: name the victims, if there can be any."""
-        if any(self._may_preempt(item) for item in self._pending):
-            self._work_out()
+        if any(self._may_preempt(item) for item in self.pending):
+            self.work_out()
         self._memory.in_vain = {key: at for key, at in self._memory.in_vain.items() if self._now_ms - at < IN_VAIN_MS}
 
     def _may_claim(self, item: Item) -> bool:
@@ -169,30 +201,33 @@ class Claims:
     def _has_waited(self, item: Item, seconds: float) -> bool:
         return self._now_ms - item.since_ms >= seconds * 1000
 
-    def _work_out(self) -> None:
+    def work_out(self) -> None:
         if self.is_cut:
             return
-        pending, self._pending = self._pending, []
-        if not pending:
+        pending, self.pending = self.pending, []
+        if not pending or not self._look_ahead():
             return
-        if self._future is None:
-            self._occupancy = read_occupancy(self._view, self._site.ledger)
-        if self._occupancy is None:
-            return
-        if self._future is None:
-            self._future, self._occupancy = _after_stopping(self._site, self._occupancy)
-            self._slice.charge(len(self._occupancy.running.count))
+        assert self._future is not None and self._occupancy is not None
         for place, item in enumerate(pending):
             before = self._slice.searches
             has_room = self._make_room(item, self._future, self._occupancy)
             if not has_room and self._slice.searches < before - RESERVING_SEARCHES:
                 self.is_cut = True  # what was spent on victims in vain is enough for now: the reservation comes next
             if self.is_cut:
-                self._pending = pending[place:]
+                self.pending = pending[place:]
                 return
             self._settled.update(each.task_class.id for each in item.members)
             if not has_room:
                 self._reserve(item, self._future, self._occupancy)
+
+    def _look_ahead(self) -> bool:
+        """Work out what is left when all have ended who were told to; False where the view does not say what runs."""
+        if self._future is None:
+            self._occupancy = read_occupancy(self._view, self._site.ledger)
+            if self._occupancy is not None:
+                self._future, self._occupancy = _after_stopping(self._site, self._occupancy)
+                self._slice.charge(len(self._occupancy.running.count))
+        return self._future is not None
 
     def _make_room(self, item: Item, future: Site, occupancy: Occupancy) -> bool:
         key = key_of(item)
@@ -218,6 +253,7 @@ class Claims:
             self.winners[first] = sum(int(picked.counts.sum()) for _, picked in outcome.placed)
         self._whose.setdefault("winner", item)
         self.preemptions += outcome.preemptions
+        self.granted.append((item, outcome.placed))
         self._explain_winner(item, outcome)
         return True
 
@@ -232,18 +268,17 @@ class Claims:
             item = Item((replace(item.members[0], count=1),))
         key = key_of(item)
         reservation = reserve(item, future, occupancy, self._now_ms, self._memory.promised.get(key))
-        if reservation is None and self._has_waited(item, self._patience.hold_after_s):
+        if reservation is None and self.has_waited_long(item):
             reservation = hold(item, future, occupancy)
         if reservation is None:
             return
         self._reservation = reservation
         self._whose["reserved"] = item
         self._memory.promised = {key: reservation.promise}
+        self.granted.append((item, reservation.promise.placed))
         where, at_ms = self._nodes(rows_of(reservation.promise.placed)), reservation.promise.at_ms
         text = f"from about {_clock(at_ms)}" if at_ms else "as it comes free"
-        text = f"room on {where} is kept for it {text}"
-        for each in item.members:
-            self.reasons[each.task_class.id] = text
+        self.explain(item, f"room on {where} is kept for it {text}")
 
     def _beside_reserved(self, item: Item) -> Item:
         """Whoever ends others keeps off nodes that an item ahead of it was promised, unless it might end that one."""
@@ -259,8 +294,7 @@ class Claims:
         text = f"{victims} tasks are being preempted for it" if victims != 1 else "a task is being preempted for it"
         if not victims:
             text = f"tasks on {self._nodes(rows_of(outcome.placed))} are ending, and their room is kept for it"
-        for each in item.members:
-            self.reasons[each.task_class.id] = text
+        self.explain(item, text)
 
     def _is_short(self, queued: Queued) -> bool:
         """Whether it will have ended when the reserved item starts, for all that is known."""

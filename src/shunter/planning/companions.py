@@ -13,6 +13,7 @@ from shunter.planning.backfill import put_again
 from shunter.planning.backlog import Backlog
 from shunter.planning.claims import Claims, Memory, Patience, key_of
 from shunter.planning.gangs import Item, Placed, gang_of, place_gang, take_all_back
+from shunter.planning.limits import Limits
 from shunter.planning.pick import Picked
 from shunter.planning.queues import Gates
 from shunter.planning.seats import Seat
@@ -40,9 +41,17 @@ class Recall:
 
 class Companions:
     def __init__(
-        self, view: ClusterView, now_ms: int, backlog: Backlog, site: Site, patience: Patience, recall: Recall
+        self,
+        view: ClusterView,
+        now_ms: int,
+        backlog: Backlog,
+        gates: Gates,
+        site: Site,
+        patience: Patience,
+        recall: Recall,
     ) -> None:
         self._backlog = backlog
+        self._gates = gates
         self._site = site
         self._recall = recall
         self._now_ms = now_ms
@@ -50,6 +59,8 @@ class Companions:
         self._longest_s = view.longest_s
         self._taken: Counter[int] = Counter()  # class id -> tasks that this decision placed
         self._claims = Claims(view, site, now_ms, patience, recall.memory) if view.running is not None else None
+        self._limits = Limits(gates, self._claims, lambda class_id: backlog.seats.by_class[class_id])
+        self._short: list[Seat] | None = None  # who may need more at once of a limit than is left, the most urgent last
         self._heads: list[Seat] = []  # blocked by earlier decisions, the most urgent last
         self._has_carried = False  # some are held back as an earlier decision left them
         if self._claims is not None:
@@ -85,7 +96,7 @@ class Companions:
         """What of it may be had beside what items ahead have claimed."""
         if self._claims is None or not self._claims.has_items or not len(picked.rows):
             return picked
-        asked = self._timed(seat, picked)
+        asked = self._timed(seat, int(picked.counts.sum()))
         ceilings = self._claims.ceilings(asked)
         if self._claims.is_cut:
             return NOWHERE
@@ -100,33 +111,55 @@ class Companions:
         self._site.put(seat.queued.task_class, picked)
         if self._claims is not None and len(picked.rows):
             if self._claims.has_items:
-                self._claims.note(self._timed(seat, picked), picked)
+                self._claims.note(self._timed(seat, int(picked.counts.sum())), picked)
             self._taken[seat.task_class.id] += int(picked.counts.sum())
 
-    def _timed(self, seat: Seat, picked: Picked) -> Queued:
-        """With the longest estimate of those that would go there: the next ones, after what was placed before."""
+    def _timed(self, seat: Seat, count: int) -> Queued:
+        """With the longest estimate of so many that would go next, after what was placed before."""
         if self._longest_s is None:
             return seat.queued
-        next_ones = self._taken[seat.task_class.id] + int(picked.counts.sum())
+        next_ones = self._taken[seat.task_class.id] + count
         return replace(seat.queued, estimate_s=self._longest_s(seat.task_class.id, next_ones))
 
-    def pass_heads(self, seat: Seat, gates: Gates) -> None:
+    def most(self, seat: Seat, count: int) -> int:
+        """How many of `count` tasks queues and licences let through, beside what items ahead are to use of them."""
+        return self._limits.most(seat, count)
+
+    def pass_heads(self, seat: Seat) -> None:
         """Before the turn of a seat: whoever was blocked before and is more urgent has its claim."""
         while self._heads and self._rank(self._heads[-1]) < self._rank(seat):
-            self.block(self._heads.pop(), gates)
+            self.block(self._heads.pop())
+        if self._short is None:
+            short = self._gates.short() if self._claims is not None else []
+            self._short = sorted(short, key=self._rank, reverse=True)[-HEADS_MAX:]
+        while self._short and self._rank(self._short[-1]) < self._rank(seat):
+            self._keep_limits(self._short.pop())
 
-    def block(self, seat: Seat, gates: Gates) -> None:
+    def block(self, seat: Seat) -> None:
         """The seat found too little room. It has a claim to no more than its queue and its licences let through."""
         if self._claims is None or not seat.queued.count or seat.task_class.id in self._recall.held:
             return
         item = self._item(seat)
+        if self._claims.knows(item):
+            return
         if item.is_whole:
-            may_start = gates.admit([(each, each.queued.count) for each in self.members(seat)])
+            may_start = self.admit(self.members(seat))
         else:
-            item = Item((replace(seat.queued, count=gates.most(seat, seat.queued.count)),))
+            item = Item((replace(seat.queued, count=self.most(seat, seat.queued.count)),))
             may_start = item.count > 0
         if may_start:
             self._claims.block(item)
+
+    def _keep_limits(self, seat: Seat) -> None:
+        """For an item that has waited long enough for more than is left of a queue or a licence. Its members come one
+        by one, and count once."""
+        assert self._claims is not None
+        item, gang = self._item(seat), gang_of(seat.task_class)
+        if seat.queued.count and not self._claims.knows(item) and self._claims.has_waited_long(item):
+            members = self.members(seat) if gang else [seat]
+            first = (each.queued.count if gang else 1 for each in members)
+            self._limits.keep(item, list(zip(members, first, strict=True)))
+        self._short = [each for each in self._short or () if not gang or gang_of(each.task_class) != gang]
 
     # ---- gangs ----
 
@@ -139,6 +172,10 @@ class Companions:
                 if gang_of(each.task_class):
                     self._gangs.setdefault(gang_of(each.task_class), []).append(each)
         return sorted((each for each in self._gangs[gang_of(seat.task_class)] if each.queued.count), key=self._rank)
+
+    def admit(self, members: Sequence[Seat]) -> bool:
+        """Whether queues and licences let all of a gang through."""
+        return self._limits.admit([(each, each.queued.count) for each in members])
 
     def place_gang(self, members: Sequence[Seat]) -> Placed | None:
         """Put all tasks of all members, or none: off the nodes that they are to avoid if that can be, else anywhere."""
@@ -186,14 +223,14 @@ class Companions:
 
     # ---- the end ----
 
-    def finish(self, decision: Decision, gates: Gates) -> None:
+    def finish(self, decision: Decision) -> None:
         """Name the victims and the reasons. A decision that was cut short has not seen everybody, and names none; but
         where claims took its time, whoever they were found for is ahead of all who have not been seen."""
         if self._claims is None:
             return
         if not decision.is_partial:
             while self._heads:
-                self.block(self._heads.pop(), gates)
+                self.block(self._heads.pop())
             self._claims.finish()
         if not decision.is_partial or self._claims.is_cut:
             decision.preemptions, is_cut = self._claims.preemptions, self._claims.is_cut

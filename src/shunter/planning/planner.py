@@ -169,7 +169,7 @@ class Planner:
             if sitting.left.is_spent or sitting.is_too_much(seat):
                 decision.is_partial = True
                 break
-            sitting.companions.pass_heads(seat, sitting.gates)
+            sitting.companions.pass_heads(seat)
             if gang_of(seat.task_class):
                 self._place_gang(seat, sitting)
                 if sitting.companions.is_cut:
@@ -177,7 +177,7 @@ class Planner:
                     break
                 lineup.settle(has_to_wait=seat.queued.count > 0)
                 continue
-            wanted = sitting.gates.most(seat, min(count, sitting.left.fill_max, turn.quantum or count))
+            wanted = sitting.companions.most(seat, min(count, sitting.left.fill_max, turn.quantum or count))
             placed = self._place(seat, wanted, sitting) if wanted else 0
             if sitting.companions.is_cut:
                 decision.is_partial = True
@@ -191,7 +191,7 @@ class Planner:
                 lineup.settle(has_to_wait=placed < count)
         else:
             backlog.rest()
-        sitting.companions.finish(decision, sitting.gates)
+        sitting.companions.finish(decision)
         decision.placements = [Placement(class_id, *_merged(parts)) for class_id, parts in sitting.fills.items()]
         decision.left = backlog.left()
         return decision
@@ -200,17 +200,18 @@ class Planner:
         ledger, stages = self._ledger, self._stages
         patience = stages.patience.asked_for(view)
         site = Site(ledger, Couplings(view, ledger), stages.score, stages.filters, self._prices.prices)
+        gates = Gates(self._backlog.seats, view.queues, view.licences)
         return Sitting(
             left=budget,
-            gates=Gates(self._backlog.seats, view.queues, view.licences),
+            gates=gates,
             shares=Shares(view.usage, ledger.totals()),
-            companions=Companions(view, int(now * 1000), self._backlog, site, patience, self._recall),
+            companions=Companions(view, int(now * 1000), self._backlog, gates, site, patience, self._recall),
         )
 
     def _serve_winners(self, sitting: Sitting) -> None:
         """Whoever made others end gets their room, or has it kept, before anybody has a turn."""
         for seat, promised in sitting.companions.winners():
-            wanted = sitting.gates.most(seat, min(seat.queued.count, promised, sitting.left.fill_max))
+            wanted = sitting.companions.most(seat, min(seat.queued.count, promised, sitting.left.fill_max))
             if gang_of(seat.task_class):
                 self._place_gang(seat, sitting)
             elif wanted:
@@ -225,7 +226,7 @@ class Planner:
         if placed < count and not sitting.companions.is_cut:
             self._backlog.block(seat)
             self._ledger.tighten()
-            sitting.companions.block(seat, sitting.gates)
+            sitting.companions.block(seat)
         return placed
 
     def _place_gang(self, seat: Seat, sitting: Sitting) -> None:
@@ -233,7 +234,8 @@ class Planner:
         if not seat.queued.count or self._backlog.is_blocked(seat):
             return
         members = sitting.companions.members(seat)
-        if not sitting.gates.admit([(each, each.queued.count) for each in members]):
+        if not sitting.companions.admit(members):
+            sitting.left.spend_work(0, 0)
             return  # no row keeps it waiting, so none has to improve
         sitting.left.spend_work(self._ledger.count * len(members), sum(each.queued.count for each in members))
         placed = sitting.companions.place_gang(members)
@@ -246,7 +248,7 @@ class Planner:
             return
         for each in members:
             self._backlog.block(each)
-        sitting.companions.block(seat, sitting.gates)
+        sitting.companions.block(seat)
 
     def _record(self, seat: Seat, picked: Picked, placed: int, sitting: Sitting) -> None:
         """So many tasks of the seat have found their nodes, and the ledger knows."""

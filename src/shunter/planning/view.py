@@ -18,6 +18,7 @@ from shunter.model.testbeds import Testbed
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+NEVER = 2**62  # as a time: later than any
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,8 @@ class Running:
     count: IntArray  # tasks
     priority: IntArray
     started_ms: IntArray  # of the youngest
-    end_ms: IntArray  # when it is expected to end; 0 means unknown, below 0 how long it takes and has not begun yet
+    # when it is expected to end; 0 means unknown, below 0 how long it takes and has not begun yet; NEVER what lasts
+    end_ms: IntArray
     is_stopping: BoolArray  # told to end: its room is coming free
 
 

@@ -16,7 +16,7 @@ from shunter.planning.gangs import Item, place_gang
 from shunter.planning.occupancy import read_occupancy
 from shunter.planning.planner import Stages
 from shunter.planning.scores import SCORES
-from shunter.planning.view import Queued, Rules, TaskClass
+from shunter.planning.view import NEVER, Queued, Rules, TaskClass
 from tests.unit.planning.clusters import chosen
 from tests.unit.planning.stories import STAGES, Story, yard_of
 from tests.unit.planning.yards import Task, Yard
@@ -220,6 +220,23 @@ def test_a_large_task_does_not_starve_when_nobody_says_how_long_it_runs() -> Non
         story.step()
     assert 20_000 <= story.started_ms[large.id] <= 40_000
     assert "room on n1 is kept for it as it comes free" in seen
+
+
+@pytest.mark.parametrize("rules", [None, Rules(0, exclusive=True)])
+def test_no_room_is_held_where_something_lasts_that_is_in_the_way(rules: Rules | None) -> None:
+    """The node with the service lacks less, but always will."""
+    story = Story(yard_of(8, 8), replace(STAGES, patience=Patience(reserve_after_s=5, hold_after_s=20)))
+    story.yard.run(story.yard.make_class("service", cpu=4), 1, end_ms=NEVER)
+    for number in range(8):
+        story.run(story.yard.make_class("first", cpu=1), 2, end_s=1 + number, is_known=False)
+    story.queue(large := story.yard.make_class("large", rules=rules, cpu=1 if rules else 6))
+    for _ in range(100):
+        story.queue(story.yard.make_class("small", cpu=1), 1, real_s=8)
+        story.decide()
+        if large.id in story.started_ms:
+            break
+        story.step()
+    assert story.started_ms[large.id] <= 40_000
 
 
 # ---- properties ----

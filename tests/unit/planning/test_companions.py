@@ -218,6 +218,19 @@ def test_blocked_classes_with_rules_do_not_keep_a_sliced_pass_from_its_end() -> 
     assert chosen(decision) == {last.task_class.id: {1: 4}}
 
 
+def test_whoever_nobody_could_end_for_is_looked_at_again_as_soon_as_there_is_another_node() -> None:
+    """Otherwise somebody less important has it a moment later."""
+    yard = yard_of(2)
+    yard.run(yard.make_class("low", 50, cpu=2), 1)
+    gang = Queued(yard.make_class("gang", 60, Rules(0, gang=1), cpu=2), 2, 0)
+    peer = Queued(yard.make_class("peer", 50, cpu=2), 1, 1)
+    planner = Planner(STAGES)
+    assert not planner.decide(yard.view([gang, peer]), 0.0, PLENTY).preemptions
+    yard.add(2)
+    decision = planner.decide(yard.view([gang, peer], 2), 0.1, PLENTY)
+    assert (chosen(decision), [each.winner for each in decision.preemptions]) == ({}, [gang.task_class.id])
+
+
 # ---- whatever happens ----
 
 

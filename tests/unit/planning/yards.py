@@ -14,7 +14,7 @@ from shunter.planning.ledger import Ledger
 from shunter.planning.pick import Picked
 from shunter.planning.scores import SCORES, Score
 from shunter.planning.site import Site, fresh_prices
-from shunter.planning.view import BoolArray, ClusterView, IntArray, Queued, Rules, Running, TaskClass
+from shunter.planning.view import BoolArray, ClusterView, IntArray, Queued, QueueRules, Rules, Running, TaskClass
 from tests.unit.planning.clusters import Cluster
 
 PRIORITY_MAX = 100
@@ -40,6 +40,8 @@ class Yard:
     tasks: list[Task] = field(default_factory=list)
     classes: dict[int, TaskClass] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    queues: dict[str, QueueRules] = field(default_factory=dict)
+    licences: dict[str, int] = field(default_factory=dict)
 
     def add(self, cpu: int = 4, memory: int = 64, **labels: str) -> int:
         return self.cluster.add({"cpu": cpu, "memory": memory}, labels=labels)
@@ -52,19 +54,24 @@ class Yard:
         self.classes[id], self.names[id] = task_class, name
         return task_class
 
+    def put_in_queue(self, task_class: TaskClass, queue: str) -> TaskClass:
+        """The class as one of that queue."""
+        self.classes[task_class.id] = replace(task_class, queue=queue)
+        return self.classes[task_class.id]
+
     def run(
         self, task_class: TaskClass, row: int, started_ms: int = 0, end_ms: int = 0, stopping: bool = False
     ) -> Task:
         task = Task(task_class, row, started_ms, end_ms, stopping)
         self.tasks.append(task)
-        self.cluster.reserve(row, task_class.needs)
+        self.cluster.reserve(row, self._on_nodes(task_class))
         if task_class.rules is not None and task_class.rules.exclusive:
             self.cluster.nodes.owner[row] = task_class.rules.job
         return task
 
     def end(self, task: Task) -> None:
         self.tasks.remove(task)
-        self.cluster.reserve(task.row, task.task_class.needs, -1)
+        self.cluster.reserve(task.row, self._on_nodes(task.task_class), -1)
         if self.cluster.nodes.tasks[task.row] == 0:
             self.cluster.nodes.owner[task.row] = 0
 
@@ -73,6 +80,8 @@ class Yard:
             version,
             self.cluster.nodes,
             queued,
+            queues={name: replace(rules, running=self._in_queue(name)) for name, rules in self.queues.items()},
+            licences={name: (total, self._used(name)) for name, total in self.licences.items()},
             running=self.running,
             classes=self.classes.__getitem__,
             tally=lambda id: Counter(task.row for task in self.tasks if task.task_class.id == id),
@@ -100,6 +109,15 @@ class Yard:
         ledger.sync(self.cluster.nodes)
         couplings = Couplings(self.view(queued), ledger)
         return Site(ledger, couplings, score, FILTERS, lambda *asked: fresh_prices(FILTERS, score, *asked))
+
+    def _on_nodes(self, task_class: TaskClass) -> dict[str, int]:
+        return {name: need for name, need in task_class.needs.items() if name not in self.licences}
+
+    def _in_queue(self, name: str) -> int:
+        return sum(task.task_class.queue == name for task in self.tasks)
+
+    def _used(self, licence: str) -> int:
+        return sum(task.task_class.needs.get(licence, 0) for task in self.tasks)
 
     def _repels(self, class_id: int) -> IntArray | None:
         return self._count(lambda task: self.names[class_id] in _anti(task.task_class))
