@@ -68,11 +68,11 @@ SECTIONS: dict[str, tuple[Entry, ...]] = {
         Entry("dead", "dead:dead", "List, replay or purge tasks that gave up."),
     ),
     "Testbeds and schedulings": (
-        Entry("apply", "objects:apply", "Apply manifests: Testbeds, BatchJobs, Schedulings, Jobs."),
+        Entry("apply", "apply:apply", "Apply manifests: Testbeds, BatchJobs, Schedulings, Jobs."),
         Entry("get", "objects:get", "List Testbeds, BatchJobs or Schedulings."),
         Entry("describe", "describe:describe", "Describe one of them for a person."),
         Entry("edit", "edit:edit", "Edit one of them in your editor."),
-        Entry("delete", "objects:delete", "Delete some of them."),
+        Entry("delete", "delete:delete", "Delete some of them."),
         Entry("watch", "objects:watch", "Watch them change."),
         Entry("batchjob", "objects:batchjob", "Step in on BatchJobs: reset failed ones."),
         Entry("profiler", "profiler:profiler", "Measure which BatchJobs bear one another; schedule by it."),
