@@ -9,8 +9,9 @@ from typing import Any
 
 from shunter.engine.engine import Engine
 from shunter.engine.events import CATALOGUE
+from shunter.engine.inventories import on_inventory
 from shunter.engine.nodes import on_hello, on_label, on_node_event
-from shunter.engine.reports import on_ended, on_inventory, on_lost, on_returned, on_started
+from shunter.engine.reports import on_ended, on_lost, on_returned, on_started
 from shunter.engine.round import TimerKind
 from shunter.engine.state import State
 from shunter.engine.stops import on_queue_timeout, on_stop

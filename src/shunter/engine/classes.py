@@ -1,6 +1,6 @@
 """The classes of the state: tasks that are alike to the planner share one, which lives while a group or a lane has it.
 
-Called by the appliers of `engine.state` and by recovery.
+Called by the appliers of `engine.state` and by `engine.snapshots`.
 """
 
 from __future__ import annotations

@@ -19,11 +19,11 @@ from shunter.engine import changes as c
 from shunter.engine.dependencies import NO_PAST, Past
 from shunter.engine.placing import place, shrink
 from shunter.engine.records import Job, runs_of
-from shunter.engine.recovery import load, make_excerpt
 from shunter.engine.reports import lose
 from shunter.engine.round import Round, Timers
 from shunter.engine.services import keep_up
 from shunter.engine.settings import EngineSettings
+from shunter.engine.snapshots import load, make_excerpt
 from shunter.engine.state import LastRun, State
 from shunter.engine.submits import Submitted, on_submit
 from shunter.model.jobs import JobSpec

@@ -24,12 +24,13 @@ from shunter.engine.feed import Feed, Published
 from shunter.engine.gangs import keep_gangs_whole
 from shunter.engine.placing import place, recall_stuck, shrink
 from shunter.engine.reconciling import on_scheduling_due, reconcile, reconcile_placed
-from shunter.engine.recovery import make_snapshot, recover
+from shunter.engine.recovery import recover
 from shunter.engine.requests import Requests
 from shunter.engine.round import JOB_TIMERS, Round, TimerKind, Timers
 from shunter.engine.scheduler_desk import SchedulerDesk
 from shunter.engine.services import keep_up, on_alarm
 from shunter.engine.settings import EngineSettings
+from shunter.engine.snapshots import make_snapshot
 from shunter.engine.state import NO_RUN, State
 from shunter.engine.stops import on_queue_timeout
 from shunter.engine.templates import on_template_due

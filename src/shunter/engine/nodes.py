@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shunter.engine import changes as c
 from shunter.engine.drains import find_node, hear
+from shunter.engine.inventories import lose_node
 from shunter.engine.records import NodeRecord
-from shunter.engine.reports import lose_node
 from shunter.engine.round import Round
 from shunter.model.jobs import PORT_PREFIX
 from shunter.model.lifecycles import NODE, NodeEvent

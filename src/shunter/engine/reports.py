@@ -1,4 +1,4 @@
-"""What workers report: starts, ends, losses, returns, and their inventory on connecting. Called by the engine's rounds.
+"""What workers report: starts, ends, losses, returns, health. Called by the engine's rounds.
 
 A report of an attempt that the engine does not believe in (an older number, another node, a task that has ended)
 changes nothing: it is dropped here.
@@ -6,19 +6,15 @@ changes nothing: it is dropped here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import numpy as np
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
-from shunter.engine.drains import hear
 from shunter.engine.quarantine import note_failure, note_success
-from shunter.engine.records import Group, runs_of
+from shunter.engine.records import Group
 from shunter.engine.retries import action_of, back_off_s, restarts_so_far
 from shunter.engine.round import Round, TimerKind
-from shunter.model.lifecycles import NodeState, TaskEvent, TaskState
-from shunter.model.messages import Ended, Health, Held, Inventory, Lost, Report, Returned, Started, StopRange
+from shunter.model.lifecycles import TaskEvent, TaskState
+from shunter.model.messages import Ended, Health, Lost, Report, Returned, Started
 
 _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
 
@@ -39,7 +35,7 @@ def on_report(round: Round, node: int, report: Report) -> None:
 
 def on_started(round: Round, node: int, started: Started) -> None:
     group = round.state.group(started.job, started.group)
-    if group is None or not _believed(round, group, node, started.index, started.index, started.attempt, _ASSIGNED):
+    if group is None or not believed(round, group, node, started.index, started.index, started.attempt, _ASSIGNED):
         return
     log = started.segment << 32 | started.record
     ports = started.ports
@@ -57,11 +53,11 @@ def on_ended(round: Round, node: int, ended: Ended) -> None:
     restart = group.spec.restart
     is_plain = not ended.exits and not ended.how and restart.policy in ("never", "on-failure") and not restart.on_exit
     is_plain = is_plain and not group.job.is_lasting
-    if is_plain and _believed(round, group, node, ended.first, last, ended.attempt):
+    if is_plain and believed(round, group, node, ended.first, last, ended.attempt):
         _finish(round, group, ended.first, last, ended, 0)
     else:
         for offset, index in enumerate(range(ended.first, last + 1)):
-            if _believed(round, group, node, index, index, ended.attempt):
+            if believed(round, group, node, index, index, ended.attempt):
                 _end_one(round, group, index, ended, offset)
     _adapt_depth(round, group, node, ended)
 
@@ -71,13 +67,13 @@ def on_returned(round: Round, node: int, returned: Returned) -> None:
     if group is None:
         return
     round.withdraw(group, returned.first, returned.last, returned.attempt, node)
-    if _believed(round, group, node, returned.first, returned.last, returned.attempt, _ASSIGNED):
+    if believed(round, group, node, returned.first, returned.last, returned.attempt, _ASSIGNED):
         _move(round, group, node, returned.first, returned.last, TaskEvent.RETURNED)
     else:
         for index in range(returned.first, returned.last + 1):
-            if _believed(round, group, node, index, index, returned.attempt, _ASSIGNED):
+            if believed(round, group, node, index, index, returned.attempt, _ASSIGNED):
                 _move(round, group, node, index, index, TaskEvent.RETURNED)
-            elif _believed(round, group, node, index, index, returned.attempt, _STOPPING):
+            elif believed(round, group, node, index, index, returned.attempt, _STOPPING):
                 _move(round, group, node, index, index, _after_stop(round, group, index))
     lanes = group.task_class.lanes.get(node)
     if lanes is not None:
@@ -89,17 +85,17 @@ def on_lost(round: Round, node: int, lost: Lost) -> None:
     if group is None:
         return
     round.withdraw(group, lost.first, lost.last, lost.attempt, node)
-    if _believed(round, group, node, lost.first, lost.last, lost.attempt):
+    if believed(round, group, node, lost.first, lost.last, lost.attempt):
         lose(round, group, lost.first, lost.last, lost.reason)
         return
     for index in range(lost.first, lost.last + 1):
-        if _believed(round, group, node, index, index, lost.attempt):
+        if believed(round, group, node, index, index, lost.attempt):
             lose(round, group, index, index, lost.reason)
 
 
 def on_health(round: Round, node: int, health: Health) -> None:
     group = round.state.group(health.job, health.group)
-    if group is None or not _believed(round, group, node, health.index, health.index, health.attempt, _RUNNING):
+    if group is None or not believed(round, group, node, health.index, health.index, health.attempt, _RUNNING):
         return
     known = (group.health or {}).get(health.index)
     if known is None or known[0] is not health.is_healthy:
@@ -133,85 +129,7 @@ def lose(round: Round, group: Group, first: int, last: int, reason: str) -> None
         round.maybe_over[group.job.id] = None
 
 
-def lose_node(round: Round, node: int, reason: str, spare: set[tuple[int, int, int]] | None = None) -> None:
-    """Everything that the engine believes on a node is lost, but for the tasks (job, group, index) in `spare`."""
-    state = round.state
-    if not state.nodes.tasks[node]:
-        return  # without a look at all tasks of the cluster: thousands of nodes may come at once
-    rows = np.flatnonzero(state.table.node[: state.table.used] == node)
-    live = rows[np.isin(state.table.state[rows], (_ASSIGNED, _RUNNING, _STOPPING))]
-    if spare:
-        live = live[[_task_of(round, row) not in spare for row in live.tolist()]]
-    for first_row, last_row in runs_of(live):
-        for group, first, last, _ in _alike(round, first_row, last_row):
-            lose(round, group, first, last, reason)
-
-
-def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
-    """Bring belief and truth together: results first, then what runs, then what is missing, then what is too much."""
-    on_report(round, node, Report(inventory.seq, inventory.ended, lost=inventory.lost))
-    held = {(run.job, run.group, index): run for run in inventory.held for index in range(run.first, run.last + 1)}
-    believed = {task for task, run in held.items() if _take_in_held(round, node, run, *task)}
-    for health in inventory.health:
-        on_health(round, node, health)
-    _repair_missing(round, node, believed)
-    record = round.state.nodes.records[node]
-    record.is_synced = True
-    if record.state in (NodeState.DOWN, NodeState.SUSPECT):
-        hear(round, record)
-    round.state.nodes.refresh_eligible(record)
-
-
-def _take_in_held(round: Round, node: int, run: Held, job: int, number: int, index: int) -> bool:
-    """Whether it is the attempt that the engine believes in. An older one ends, and the present one is missing."""
-    group = round.state.group(job, number)
-    if group is None or not _believed(round, group, node, index, index, run.attempt):
-        stale = StopRange(job, number, index, index, 0.0, run.attempt)
-        round.stops.setdefault(node, []).append(stale)
-        return False
-    if round.state.table.state[group.base + index] == _STOPPING:
-        round.stop(group, index, index, node, group.spec.task.stop_grace_s)
-    elif run.running:
-        place = run.started_ms, run.segment, run.record, run.ports
-        on_started(round, node, Started(job, number, run.attempt, index, *place))
-    return True
-
-
-def _repair_missing(round: Round, node: int, held: set[tuple[int, int, int]]) -> None:
-    """What the engine believes on the node and the worker does not have: orders are sent again, the rest is lost."""
-    table = round.state.table
-    if not round.state.nodes.tasks[node]:
-        return
-    rows = np.flatnonzero((table.node[: table.used] == node) & (table.state[: table.used] == _ASSIGNED))
-    missing = [row for row in rows.tolist() if _task_of(round, row) not in held]
-    for first_row, last_row in runs_of(np.array(missing, np.int64)):
-        for group, first, last, attempt in _alike(round, first_row, last_row):
-            round.order(group, first, last, attempt, node)
-    spare = held | {_task_of(round, row) for row in missing}
-    lose_node(round, node, "the worker came back without it", spare)
-
-
-def _alike(round: Round, first_row: int, last_row: int) -> Iterator[tuple[Group, int, int, int]]:
-    """Rows next to each other may belong to several groups and attempts: cut the run where they differ."""
-    table = round.state.table
-    row = first_row
-    while row <= last_row:
-        group = round.state.groups[table.group[row]]
-        assert group is not None
-        attempt, end = int(table.attempt[row]), row
-        while end < last_row and table.group[end + 1] == group.slot and table.attempt[end + 1] == attempt:
-            end += 1
-        yield group, row - group.base, end - group.base, attempt
-        row = end + 1
-
-
-def _task_of(round: Round, row: int) -> tuple[int, int, int]:
-    group = round.state.groups[round.state.table.group[row]]
-    assert group is not None
-    return group.job.id, group.number, row - group.base
-
-
-def _believed(
+def believed(
     round: Round, group: Group, node: int, first: int, last: int, attempt: int, state: int | None = None
 ) -> bool:
     """Whether all of these tasks are, as far as the engine knows, live on that node with that attempt number."""

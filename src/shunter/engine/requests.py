@@ -12,6 +12,7 @@ from shunter.engine.dead_letters import on_dead_purge, on_replay
 from shunter.engine.dependencies import Past
 from shunter.engine.drains import on_drain, on_undrain
 from shunter.engine.holds import on_hold
+from shunter.engine.inventories import on_inventory
 from shunter.engine.live_settings import on_set
 from shunter.engine.mixed_files import MixedFile, on_file
 from shunter.engine.moves import on_move
@@ -20,7 +21,7 @@ from shunter.engine.objects import Taken, on_apply, on_delete, on_reset, on_writ
 from shunter.engine.quarantine import on_cordon, on_release
 from shunter.engine.queueing import QueuePatch, on_queue_drop, on_queue_patch, on_queue_purge
 from shunter.engine.repeats import on_repeat
-from shunter.engine.reports import on_inventory, on_report
+from shunter.engine.reports import on_report
 from shunter.engine.round import Round
 from shunter.engine.stops import on_stop
 from shunter.engine.submits import Submitted, on_submit

@@ -12,8 +12,9 @@ from typing import Any
 
 from shunter.engine.changes import Change, LanesSet, TaskEnded, TasksMoved, decode_round
 from shunter.engine.engine import Engine
+from shunter.engine.fingerprints import fingerprint
 from shunter.engine.records import ClassKey
-from shunter.engine.recovery import fingerprint, load
+from shunter.engine.snapshots import load
 from shunter.engine.state import State
 from shunter.engine.submits import Submitted
 from shunter.engine.table import unpack_columns

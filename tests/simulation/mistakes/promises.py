@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shunter.adapters.memory.store import MemoryStore
-from shunter.engine import nodes, reports, requests, submits
+from shunter.engine import inventories, nodes, reports, requests, submits
 from shunter.engine.changes import Change, TaskEnded, TasksLost
 from shunter.engine.engine import Engine
 from shunter.engine.records import Group
@@ -67,7 +67,7 @@ def ignore_client_keys(patch: Patch) -> None:
 
 
 def believe_any_attempt(patch: Patch) -> None:
-    believed = reports._believed
+    believed = reports.believed
 
     def gullible(
         round: Round, group: Group, node: int, first: int, last: int, _attempt: int, state: int | None = None
@@ -75,7 +75,8 @@ def believe_any_attempt(patch: Patch) -> None:
         attempt = int(round.state.table.attempt[group.base + first]) if first < group.count else 0
         return believed(round, group, node, first, last, attempt, state)
 
-    patch.setattr(reports, "_believed", gullible)
+    for module in (reports, inventories):
+        patch.setattr(module, "believed", gullible)
 
 
 def write_off_silent_nodes(patch: Patch) -> None:
@@ -84,7 +85,7 @@ def write_off_silent_nodes(patch: Patch) -> None:
     def rash(round: Round, node: int, event: NodeEvent, reason: str) -> None:
         on_node_event(round, node, event, reason)
         if event is NodeEvent.SILENT:
-            reports.lose_node(round, node, reason)
+            inventories.lose_node(round, node, reason)
 
     patch.setattr(requests, "on_node_event", rash)
 
@@ -98,7 +99,8 @@ def change_state_behind_the_changes(patch: Patch) -> None:
         if group is not None:
             round.state.table.lost[group.base + started.index] += 1
 
-    patch.setattr(reports, "on_started", sly)
+    for module in (reports, inventories):
+        patch.setattr(module, "on_started", sly)
 
 
 def let_old_leaders_write(patch: Patch) -> None:

@@ -11,7 +11,8 @@ from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
 from shunter.engine.events import render
-from shunter.engine.recovery import fingerprint, recover
+from shunter.engine.fingerprints import fingerprint
+from shunter.engine.recovery import recover
 from shunter.engine.settings import EngineSettings
 from shunter.engine.submits import Submitted
 from shunter.model.jobs import GroupSpec, JobSpec, Restart, TaskSpec, bits_of_estimate

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shunter.engine import dry_run
-from shunter.engine.recovery import fingerprint
+from shunter.engine.fingerprints import fingerprint
 from shunter.gateway.plans import WAITING_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.planning.planner import POLICIES, build_policy

@@ -1,4 +1,4 @@
-"""What every book of the state offers, so that `engine.state` and `engine.recovery` need to know no more of it."""
+"""What every book of the state offers, so that `engine.state` and `engine.snapshots` need to know no more of it."""
 
 from __future__ import annotations
 
