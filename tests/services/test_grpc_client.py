@@ -12,7 +12,8 @@ import grpc
 import pytest
 
 from shunter.adapters.grpc.client import CONNECT_TIMEOUT_S, WorkerClient
-from shunter.adapters.grpc.server import ServerTls, WorkerServer
+from shunter.adapters.grpc.listening import ServerTls
+from shunter.adapters.grpc.server import WorkerServer
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import Ack, Goodbye, Inventory, ManagerMessage, Refused, Report, Shutdown, Stop, Welcome
 from shunter.ports.workers import Uplink

@@ -17,7 +17,7 @@ from pathlib import Path
 from shunter.frameworks.children import Children, refuse
 from shunter.frameworks.flink_memory import job_manager_memory, task_manager_memory
 from shunter.frameworks.line import ENDED, Line, Switchboard
-from shunter.frameworks.told import Told, driver_address, listen, own_port
+from shunter.frameworks.told import Told, driver_address, launch, own_port
 
 MAIN_CLASSES = {
     "jobmanager": "org.apache.flink.container.entrypoint.StandaloneApplicationClusterEntryPoint",
@@ -40,15 +40,6 @@ logger.web.level = ERROR
 logger.collect.name = org.apache.flink.streaming.api.operators.collect
 logger.collect.level = ERROR
 """
-
-
-def main() -> int:
-    run = {"driver": run_driver, "executor": run_executor}[sys.argv[1]]
-    told, children = listen(), Children()
-    try:
-        return run(told, children)
-    finally:
-        children.end()
 
 
 def run_driver(told: Told, children: Children) -> int:
@@ -186,4 +177,4 @@ def flink_environment(told: Told) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(launch(driver=run_driver, executor=run_executor))

@@ -14,7 +14,7 @@ from pathlib import Path
 from shunter.frameworks.children import Children, Tail, refuse
 from shunter.frameworks.line import ENDED, READY, Line, Switchboard
 from shunter.frameworks.ports import until_open
-from shunter.frameworks.told import Told, driver_address, listen, own_port
+from shunter.frameworks.told import Told, driver_address, launch, own_port
 
 DAEMON_HEAP = "64m"  # of Master and Worker; testbeds.framework_memory counts with what they take in all
 TEMPORARY = "-Djava.io.tmpdir=."  # the folder of the task, which goes away with it
@@ -33,15 +33,6 @@ appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
 logger.native.name = org.apache.hadoop.util.NativeCodeLoader
 logger.native.level = error
 """
-
-
-def main() -> int:
-    run = {"driver": run_driver, "executor": run_executor}[sys.argv[1]]
-    told, children = listen(), Children()
-    try:
-        return run(told, children)
-    finally:
-        children.end()
 
 
 def run_driver(told: Told, children: Children) -> int:
@@ -166,4 +157,4 @@ def settings_of(told: Told) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(launch(driver=run_driver, executor=run_executor))

@@ -1,14 +1,18 @@
-"""What a launcher is told: by its payload (made by `testbeds.applications`), and by the variables of its task."""
+"""What a launcher is told, by its command line, its payload (made by `testbeds.applications`) and the variables of its
+task; and its start. Used by the launchers.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shunter.frameworks.children import refuse
+from shunter.frameworks.children import Children, refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,20 @@ class Told:
         return path
 
 
-def listen() -> Told:
+Part = Callable[[Told, Children], int]
+
+
+def launch(driver: Part, executor: Part) -> int:
+    """Play the part that the command line names; comes to its exit code, with nothing left running."""
+    part = {"driver": driver, "executor": executor}[sys.argv[1]]
+    told, children = _listen(), Children()
+    try:
+        return part(told, children)
+    finally:
+        children.end()
+
+
+def _listen() -> Told:
     try:
         application = json.loads(Path(os.environ["SHUNTER_PAYLOAD"]).read_text())
         return Told(

@@ -13,7 +13,7 @@ import grpc
 import grpc.aio
 
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, OPTIONS
-from shunter.adapters.grpc.server import ServerTls
+from shunter.adapters.grpc.listening import ServerTls, open_port
 from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, ShunterError, TooLarge, Unauthorized, Unavailable
 from shunter.model.situations import WANTS_DEFAULT
@@ -59,11 +59,7 @@ class SchedulerServer:
     async def start(self) -> int:
         server = grpc.aio.server(options=[*OPTIONS, ("grpc.so_reuseport", 0)], maximum_concurrent_rpcs=CALLS_MAX)
         pb_grpc.add_ExternalSchedulerServicer_to_server(self._servicer, server)  # type: ignore[no-untyped-call]
-        address = f"[{self._host}]:{self._port}" if ":" in self._host else f"{self._host}:{self._port}"
-        try:
-            port = self._listen(server, address)
-        except RuntimeError as error:
-            raise Unavailable(f"cannot listen for schedulers on {address}: {error}") from error
+        port = open_port(server, self._host, self._port, self._tls, "schedulers")
         await server.start()
         self._server = server
         log.info("schedulers.listening", address=self._host, port=port)
@@ -73,12 +69,6 @@ class SchedulerServer:
         if self._server is not None:
             await self._server.stop(FLUSH_TIMEOUT_S)
             self._server = None
-
-    def _listen(self, server: grpc.aio.Server, address: str) -> int:
-        if self._tls is None:
-            return server.add_insecure_port(address)
-        pair = (self._tls.key, self._tls.certificate)
-        return server.add_secure_port(address, grpc.ssl_server_credentials([pair]))
 
 
 class _Servicer(pb_grpc.ExternalSchedulerServicer):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import grpc
@@ -17,8 +16,8 @@ import grpc.aio
 from shunter.adapters.grpc.buffer import SEND_BUFFER_BYTES_MAX, SendBuffer
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, OPTIONS, SERVICE, STATUS
 from shunter.adapters.grpc.codec import Malformed, decode_worker, encode_manager
+from shunter.adapters.grpc.listening import ServerTls, open_port
 from shunter.log import Log
-from shunter.model.errors import Unavailable
 from shunter.model.messages import ManagerMessage, Refused
 from shunter.model.refusals import Code, refuse
 from shunter.ports.workers import Reception, Session
@@ -28,14 +27,6 @@ CONNECTIONS_MAX = 20_000
 log = Log(__name__)
 
 Context = grpc.aio.ServicerContext[bytes, bytes]
-
-
-@dataclass(frozen=True, slots=True)
-class ServerTls:
-    """PEM texts."""
-
-    key: bytes
-    certificate: bytes
 
 
 class WorkerServer:
@@ -65,11 +56,7 @@ class WorkerServer:
         server = grpc.aio.server(options=options, maximum_concurrent_rpcs=CONNECTIONS_MAX)
         handlers = {METHOD: grpc.stream_stream_rpc_method_handler(self._connect)}
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, handlers),))
-        address = f"[{self._host}]:{self._port}" if ":" in self._host else f"{self._host}:{self._port}"
-        try:
-            port = self._listen(server, address)
-        except RuntimeError as error:
-            raise Unavailable(f"cannot listen for workers on {address}: {error}") from error
+        port = open_port(server, self._host, self._port, self._tls, "workers")
         await server.start()
         self._server = server
         log.info("workers.listening", address=self._host, port=port)
@@ -82,12 +69,6 @@ class WorkerServer:
         if self._server is not None:
             await self._server.stop(FLUSH_TIMEOUT_S)
             self._server = None
-
-    def _listen(self, server: grpc.aio.Server, address: str) -> int:
-        if self._tls is None:
-            return server.add_insecure_port(address)
-        pair = (self._tls.key, self._tls.certificate)
-        return server.add_secure_port(address, grpc.ssl_server_credentials([pair]))
 
     async def _connect(self, requests: AsyncIterator[bytes], context: Context) -> None:
         """One worker's connection, from its first byte to its end."""
