@@ -87,6 +87,8 @@ class Boxes:
             raise RuntimeGone("the box daemon does not answer")
         if launch.spec.command[0] == "missing":
             raise NotStarted("box missing: no such box", 127)
+        if launch.spec.command[0] == "nothing":
+            return None  # type: ignore[return-value]
         box = self.all[launch.attempt] = Box(launch)
         launch.log.write(OUT, b"hello ")
         return box

@@ -156,6 +156,9 @@ async def test_what_cannot_be_started_ends_with_the_reason(tmp_path: Path, monke
             "runtime wasm: this node has no such runtime, only box, docker, flink, process, spark",
         )
         assert found[3] == ("error", [126], "stdout: relative is relative; with runtime box write an absolute path")
+        order(stage, "nothing", job=5)
+        await stage.until(lambda: len(stage.ended) == 4)
+        assert (stage.ended[-1].how, stage.ended[-1].detail) == ("error", "runtime box: launch returned None")
         boxes.is_gone = True
         order(stage, job=4)
         [lost] = await stage.until(lambda: stage.lost)

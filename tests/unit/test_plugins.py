@@ -36,10 +36,12 @@ def test_a_plugin_is_loaded_and_named_with_its_package(site: Path) -> None:
         ("no_such_module:X", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("collections:Nothing", "AttributeError"),
         ("explodes:X", "ZeroDivisionError"),
+        ("leaves:X", "SystemExit"),
     ],
 )
 def test_a_plugin_that_cannot_be_loaded_is_told_with_its_error(site: Path, target: str, error: str) -> None:
     (site / "explodes.py").write_text("1 / 0\n")
+    (site / "leaves.py").write_text("raise SystemExit(3)\n")
     install(site, "mixed", bad=target, good="collections:OrderedDict")
     found = {plugin.name: plugin for plugin in find_plugins(POLICIES)}
     assert error in found["bad"].error and found["bad"].target is None

@@ -28,7 +28,7 @@ def _imported(name: str) -> Brought:
     try:
         sys.path.insert(0, folder)
         return Brought(name, f"module {module}", getattr(import_module(module), target))
-    except Exception as error:  # a stranger's module
+    except (Exception, SystemExit) as error:  # a stranger's module
         return Brought(name, f"module {module}", error=f"{type(error).__name__}: {error}")
     finally:
         sys.path.remove(folder)

@@ -18,7 +18,7 @@ from shunter.model.situations import OBJECTS, TASKS
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.law import Law
 from shunter.planning.ledger import Ledger
-from shunter.planning.limited_view import limit_view, wants_of
+from shunter.planning.limited_view import limit_view, read_only, wants_of
 from shunter.planning.planner import POLICY_DEFAULT, Planner, build_policy
 from shunter.planning.policies import fork_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
@@ -97,7 +97,7 @@ class Brain:
         if not self.outside:
             try:
                 return self._ask(view, now, budget)
-            except Exception as error:  # a stranger's code
+            except (Exception, SystemExit) as error:  # a stranger's code
                 self.complain(error)
         self.said = self._standby().decide(view, now, budget)
         return self.said
@@ -117,7 +117,8 @@ class Brain:
         shown = limit_view(view, wants)
         if TASKS in wants:
             shown = replace(shown, accepts=self._law_of(shown).accepts)
-        self.said = self.policy.decide(shown, now, budget)
+        with read_only(shown.nodes):
+            self.said = self.policy.decide(shown, now, budget)
         check_decision(self.said, shown)
         return self._lawful(self.said, view, law)
 
@@ -144,7 +145,7 @@ class Brain:
                 kept.append(admitted)
         return replace(decision, placements=kept)
 
-    def complain(self, error: Exception) -> None:
+    def complain(self, error: BaseException) -> None:
         """The policy failed, and the default decides."""
         self.note(f"{type(error).__name__}: {error}")
         if self.failures >= 0:

@@ -36,7 +36,7 @@ async def drive(engine: Engine, policy: Policy, clock: Clock, aside: Aside) -> N
         except Unavailable as error:
             log.warning("policy.refused", policy=policy.name, error=error)
             await clock.sleep(error.retry_after_s)
-        except Exception as error:  # a stranger's code
+        except (Exception, SystemExit) as error:  # a stranger's code
             engine.brain.complain(error)
             engine.schedulers.close(session, f"its policy failed: {error}")
             await clock.sleep(session.lease_ms / 1000)

@@ -5,7 +5,8 @@ A policy says it by its attribute `wants`. Called by the engine for policies in 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
@@ -57,6 +58,19 @@ def empty_nodes(resources: Sequence[str] = STANDARD) -> Nodes:
         kinds=[NodeKind("", {}, {})],
         names=[""],
     )
+
+
+@contextmanager
+def read_only(nodes: Nodes) -> Iterator[None]:
+    """Meanwhile nobody can write to the columns, which are the engine's own: whoever tries hears of it."""
+    columns = [getattr(nodes, name) for name in COLUMNS]
+    try:
+        for column in columns:
+            column.flags.writeable = False
+        yield
+    finally:
+        for column in columns:
+            column.flags.writeable = True
 
 
 def widen(nodes: Nodes, resources: Sequence[str]) -> None:

@@ -128,7 +128,7 @@ class Catalogue:
         assert offer.make is not None
         try:
             return offer.make()
-        except Exception as error:  # a stranger's class
+        except (Exception, SystemExit) as error:  # a stranger's class
             fault = f"cannot be made: {type(error).__name__}: {error}"
             raise Invalid([Problem("policy", fault, name, f"mend {offer.source}, or choose another")]) from error
 

@@ -183,7 +183,10 @@ class Single:
         try:
             if self._ending is None:
                 self._launching = self._launch()
-                self._running = await asyncio.shield(self._launching)
+                running = await asyncio.shield(self._launching)
+                if not hasattr(running, "ended"):  # a stranger's runtime may return anything
+                    raise NotStarted(f"runtime {self.spec.runtime}: launch returned {running!r}")
+                self._running = running
         except (NotStarted, NoPortFree, LookupError) as error:
             code = error.exit_code if isinstance(error, NotStarted) else EXIT_NOT_STARTED
             self._finish(Outcome(code, self._now_ms(), "error", str(error)), self._now_ms())
@@ -231,7 +234,7 @@ class Single:
         except RuntimeGone as gone:
             self._lose(str(gone))
             return
-        except Exception as error:  # whatever a stranger's runtime does
+        except (Exception, SystemExit) as error:  # whatever a stranger's runtime does
             log.exception("attempt.unseen", attempt=self.attempt)
             self._lose(f"runtime {self.spec.runtime}: {type(error).__name__}: {error}")
             return

@@ -26,7 +26,7 @@ class Strange:
         self.answer = answer
 
     def decide(self, view: ClusterView, _now: float, _budget: int) -> Any:
-        if isinstance(self.answer, Exception):
+        if isinstance(self.answer, BaseException):
             raise self.answer
         return self.answer(view) if callable(self.answer) else self.answer
 
@@ -43,10 +43,21 @@ def two_on_each_of_two(view: ClusterView) -> Decision:
     return Decision(view.version, [Placement(view.queued[0].task_class.id, np.array([1, 2]), np.array([2, 2]))])
 
 
+def takes_what_it_is_shown(view: ClusterView) -> Decision:
+    view.nodes.reserved[1] += 1000
+    return Decision(view.version)
+
+
 @pytest.mark.parametrize(
     "answer",
-    [ValueError("boom"), None, "e-pvm", Decision(1, ["here"]), on_row(99), on_row(0), on_row(-1), on_row(1, 0)],  # type: ignore[list-item]
-    ids=["raises", "none", "text", "no placements", "no such row", "row of no node", "negative row", "no tasks"],
+    [
+        *(ValueError("boom"), SystemExit(3), None, "e-pvm", Decision(1, ["here"])),  # type: ignore[list-item]
+        *(on_row(99), on_row(0), on_row(-1), on_row(1, 0), takes_what_it_is_shown),
+    ],
+    ids=[
+        *("raises", "exits", "none", "text", "no placements"),
+        *("no such row", "row of no node", "negative row", "no tasks", "writes"),
+    ],
 )
 def test_a_policy_that_fails_is_told_and_the_default_decides(answer: Any) -> None:
     async def scene(stage: Stage) -> None:
@@ -55,7 +66,8 @@ def test_a_policy_that_fails_is_told_and_the_default_decides(answer: Any) -> Non
         await stage.submit(spec("job", 2))
         assert [node for node, _ in stage.orders()] == [1]
         assert stage.engine.brain.failures > 0
-        assert stage.engine.brain.trouble.partition(":")[0] in ("ValueError", "Nonsense")
+        assert stage.engine.brain.trouble.partition(":")[0] in ("ValueError", "SystemExit", "Nonsense")
+        assert stage.engine.state.nodes.view.reserved[1, 0] == 2000
         assert stage.engine.policy.name == "strange"
 
     play(scene)

@@ -29,8 +29,10 @@ class Lazy:
 
 
 class Broken:
+    error: BaseException = RuntimeError("no licence")
+
     def __init__(self) -> None:
-        raise RuntimeError("no licence")
+        raise self.error
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision: ...  # type: ignore[empty-body]
 
@@ -106,13 +108,17 @@ def test_what_cannot_be_used_is_listed_with_its_error(group: str, brought: Broug
     assert catalogue.build("e-pvm").name == "e-pvm"
 
 
-def test_a_policy_that_cannot_be_had_is_refused_with_the_reason() -> None:
+@pytest.mark.parametrize("error", [RuntimeError("no licence"), SystemExit("no licence")])
+def test_a_policy_that_cannot_be_had_is_refused_with_the_reason(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
     catalogue = Catalogue(
         policies=[Brought("broken", "example 1.0", Broken), Brought("gone", "example 1.0", error="x")]
     )
     with pytest.raises(Invalid, match="did you mean bin-pack"):
         catalogue.build("binpack")
-    with pytest.raises(Invalid, match="RuntimeError: no licence"):
+    monkeypatch.setattr(Broken, "error", error)
+    with pytest.raises(Invalid, match=f"{type(error).__name__}: {error}"):
         catalogue.build("broken")
     with pytest.raises(Invalid, match="could not be loaded: x"):
         catalogue.build("gone")

@@ -125,7 +125,7 @@ class Monitor:
                 return error.strerror or str(error)
             except (Unwell, LookupError) as error:
                 return str(error)
-            except Exception as error:  # of a plugin's check
+            except (Exception, SystemExit) as error:  # of a plugin's check
                 log.exception("health.check_broken", kind=check.kind)
                 return f"the check itself failed: {type(error).__name__}: {error}"
         return ""

@@ -36,7 +36,7 @@ class Runtimes:
             try:
                 runtime = factory(self._settings)
                 self._attributes[name] = await runtime.open()
-            except Exception as error:  # whatever a stranger's runtime does
+            except (Exception, SystemExit) as error:  # whatever a stranger's runtime does
                 log.error("runtime.not_opened", runtime=name, error=repr(error))
                 continue
             self._runtimes[name] = runtime
