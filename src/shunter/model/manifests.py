@@ -108,6 +108,7 @@ class JobReader:
             jobs.append(job)
         problems.raise_any()
         whole = [job for job in jobs if job is not None]
+        _check_names(whole, problems)
         _check_cycles(whole, problems)
         problems.raise_any()
         return whole
@@ -156,6 +157,15 @@ class JobReader:
         for group in groups:
             GroupCheck(group, spec.get("type", BATCH), self._expressions, problems).run()
         return build_job(values["metadata"], spec, groups, namespace) if len(problems.found) == found else None
+
+
+def _check_names(jobs: Sequence[JobSpec], problems: Problems) -> None:
+    known: dict[tuple[str, str], JobSpec] = {}
+    for number, job in enumerate(jobs):
+        twin = known.setdefault((job.namespace, job.name), job) if job.name else job
+        if twin is not job and twin != job:
+            fault, fix = "is given twice, with different specs", "give each job a name of its own"
+            problems.add(f"items[{number}].metadata.name", fault, value=job.name, fix=fix)
 
 
 def _check_cycles(jobs: Sequence[JobSpec], problems: Problems) -> None:

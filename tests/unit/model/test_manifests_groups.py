@@ -149,3 +149,12 @@ def test_a_cycle_is_found_although_the_jobs_are_alike() -> None:
 def test_what_names_no_job_cannot_be_waited_for(name: object) -> None:
     assert fields(manifest(after=[name])) == ["spec.after[0]"]
     assert fields(manifest(after=[{"job": name}])) == ["spec.after[0].job"]
+
+
+def test_a_name_that_a_file_gives_to_two_jobs_is_refused() -> None:
+    one, same, other = manifest("twice"), manifest("twice"), manifest("twice", count=2)
+    assert validate_documents([one, same, manifest(None), manifest(None, count=2)]) == []
+    [problem] = validate_documents([one, manifest("once"), other])
+    assert (problem.field, problem.value) == ("items[2].metadata.name", "twice")
+    elsewhere = other | {"metadata": {"name": "twice", "namespace": "other"}}
+    assert validate_documents([one, elsewhere]) == []
