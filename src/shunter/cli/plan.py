@@ -136,14 +136,19 @@ def _tell_plan(found: PlanView) -> None:
         for placement in job.placements[:NODES_SHOWN]:
             group = f" ({placement.group})" if placement.group != "main" else ""
             print(f"  {placement.node}  {placement.count:,} task{'s' if placement.count != 1 else ''}{group}")
-        if len(job.placements) > NODES_SHOWN:
-            print(f"  and {len(job.placements) - NODES_SHOWN:,} more nodes")
+        _say_more(len({each.node for each in job.placements[NODES_SHOWN:]}), "  ")
         for reason in job.reasons[:REASONS_SHOWN]:
             nodes = f"{reason.nodes:,} node{'s' if reason.nodes != 1 else ''}: " if reason.nodes else ""
             print(f"  {nodes}{reason.text}")
-    for preemption in found.preemptions:
+    for preemption in found.preemptions[:NODES_SHOWN]:
         print(f"ends first: {preemption.count:,} of {preemption.name} on {preemption.node}")
+    _say_more(len({each.node for each in found.preemptions[NODES_SHOWN:]}))
     print(f"\n{found.sentence}")
+
+
+def _say_more(nodes: int, indent: str = "") -> None:
+    if nodes:
+        print(f"{indent}and {'on ' if not indent else ''}{nodes:,} more node{'s' if nodes != 1 else ''}")
 
 
 def _verdict(job: PlannedJobView) -> str:

@@ -21,6 +21,7 @@ from shunter.model.views import StartView, iso
 from shunter.planning.candidates import FILTERS, Filter
 from shunter.planning.estimate import Ending, Forecast
 
+NEVER = "no node could take it as it is, even if nothing else ran"
 ENDINGS_MAX = 20_000  # of those expected first, that are looked at
 
 Freed = Callable[[Group], int]  # by the end of one of its tasks
@@ -40,7 +41,8 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
     if state.queues.get(queue).is_paused:
         return StartView(at=None, basis=f"queue {queue} is paused")
     found = [_of_group(state, group, now_ms, filters) for group in ready]
-    return min(found, key=lambda start: (start.at is None, start.at or ""))
+    choose = max if job.options.gang else min  # of a gang the last group decides
+    return choose(found, key=lambda start: (start.at is None, start.basis == NEVER, start.at or ""))
 
 
 def _by_time(state: State, job: Job, waiting: list[Group], now_ms: int) -> StartView:
@@ -83,7 +85,7 @@ def _of_group(state: State, group: Group, now_ms: int, filters: Sequence[Filter]
     count = group.task_class.queued if rules is not None and rules.gang else 1
     forecast = Forecast(group.task_class.task_class, state.nodes.view, filters)
     if not forecast.could_ever(count):
-        return StartView(at=None, basis="no node could take it as it is, even if nothing else ran")
+        return StartView(at=None, basis=NEVER)
     for name, need in group.task_class.licences:
         if need * count > (total := state.cluster.licences().get(name, 0)):
             return StartView(at=None, basis=f"it needs {need * count} of {name}, and the cluster has {total}")
@@ -94,7 +96,10 @@ def _of_group(state: State, group: Group, now_ms: int, filters: Sequence[Filter]
         found.append(forecast.first_room(endings, count))
     ending = max((each for each in found if each is not None), key=lambda each: each.at_ms, default=None)
     if ending is None or None in found:
-        told = "nothing that runs says how long" if not endings else "what is expected to end does not make enough room"
+        told = "what is expected to end does not make enough room"
+        if not endings:
+            told = "what is expected to end has more that waits, which comes first"
+            told = told if _is_any_expected(state) else "nothing that runs says how long"
         return StartView(at=None, basis=told)
     ended = state.groups[ending.source]
     assert ended is not None
@@ -152,6 +157,12 @@ def expected_endings(state: State, asking: Group, now_ms: int) -> list[Ending]:
             if len(found) > 2 * ENDINGS_MAX:
                 found = sorted(found, key=lambda ending: ending.at_ms)[:ENDINGS_MAX]
     return sorted(found, key=lambda ending: ending.at_ms)[:ENDINGS_MAX]
+
+
+def _is_any_expected(state: State) -> bool:
+    """Whether it is known how long something runs of which more waits."""
+    on_nodes = (record for record in state.classes.values() if record.lanes)
+    return any(how_long(state, group)[0] for record in on_nodes for group in record.groups)
 
 
 def _comes_first(record: ClassRecord, asking: Group) -> bool:

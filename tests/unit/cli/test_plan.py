@@ -91,6 +91,17 @@ def test_a_plan_that_starts_exits_with_0_and_tells_whom_it_ends(
     assert json.loads(shunter("plan", "-f", manifest, "-o", "json").out)["preemptions"] == ended
 
 
+def test_of_very_many_nodes_a_plan_names_a_few(cluster: Cluster, shunter: Shunter, manifest: str) -> None:
+    ended = [{"name": "old", "namespace": "default", "node": f"n{number}", "count": 2} for number in range(300)]
+    placed = [{"node": f"n{number}", "count": 1} for number in range(11)]
+    job = PLANNED | {"verdict": "starts", "placements": placed, "reasons": []}
+    cluster.answers["POST /plan"] = answer(200, PLAN | {"starts": True, "jobs": [job], "preemptions": ended})
+    said = shunter("plan", "-f", manifest).out.splitlines()
+    assert said.count("  and 1 more node") == 1
+    assert said.count("and on 290 more nodes") == 1
+    assert len(said) < 30
+
+
 def test_a_plan_that_is_refused_exits_with_2(cluster: Cluster, shunter: Shunter, manifest: str) -> None:
     problem: dict[str, Any] = {"title": "conflict", "status": 409, "detail": "render is an unfinished job"}
     cluster.answers["POST /plan"] = answer(409, problem)

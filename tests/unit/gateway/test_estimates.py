@@ -124,3 +124,31 @@ def test_a_back_off_ends_at_its_time() -> None:
         assert (start.basis, (start.at or "")[:17]) == ("its back-off ends then", "2023-11-14T22:13:")
 
     play(scene)
+
+
+def test_a_gang_of_several_groups_starts_when_all_of_it_may() -> None:
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=2)
+        await run_and_start(stage, "early", estimate="1m")
+        await run_and_start(stage, "late", estimate="9m")
+        sizes: list[Any] = [{"name": "a"}, {"name": "b", "resources": {"cpu": 2}}]
+        await stage.run("both", groups=sizes, gang=True, priority=60)
+        assert "when late@1 ends" in (await start_of(stage, "both")).basis
+        sizes[1] = {"name": "b", "datacenters": ["far"]}
+        await stage.run("never", groups=sizes, gang=True)
+        assert (await start_of(stage, "never")).basis == "no node could take it as it is, even if nothing else ran"
+
+    play(scene)
+
+
+def test_room_that_others_take_again_is_not_said_to_come_free() -> None:
+    """Though what runs says how long."""
+
+    async def scene(stage: GatewayStage) -> None:
+        await stage.join("n1", cpu=1)
+        await run_and_start(stage, "array", count=9, estimate="1m")
+        await stage.run("next", priority=40)
+        basis = (await start_of(stage, "next")).basis
+        assert basis == "what is expected to end has more that waits, which comes first"
+
+    play(scene)
