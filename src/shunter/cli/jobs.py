@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Annotated
 
 import msgspec
@@ -14,6 +14,7 @@ from shunter.cli.connection import open_client
 from shunter.cli.exits import tell
 from shunter.cli.options import Format, JobName, Limit, Namespace, Output, States, pairs
 from shunter.cli.printing import (
+    MEASURED_ROWS_MAX,
     Column,
     age,
     counted,
@@ -216,12 +217,11 @@ def _version(view: JobView) -> str:
 
 def _print_tasks(found: Iterator[TaskView]) -> int:
     """With what each task is for, where an array counts as it likes or every task has a line of its own."""
-    first = next(found, None)
-    tasks = chain(() if first is None else (first,), found)
-    is_for = first is not None and (first.entry is not None or first.array_index is not None)
+    first = list(islice(found, MEASURED_ROWS_MAX))
+    is_for = any(task.entry is not None or task.array_index is not None for task in first)
     titles = ["TASK", "STATE", *(["FOR"] if is_for else []), "ATTEMPT", "NODE", "EXIT", "STARTED", "TOOK", "REASON"]
     columns = [Column(title, right=title in ("ATTEMPT", "EXIT", "STARTED", "TOOK")) for title in titles]
-    return print_table(columns, (_task_row(task, is_for) for task in tasks), state_column=1)
+    return print_table(columns, (_task_row(task, is_for) for task in chain(first, found)), state_column=1)
 
 
 def _task_row(task: TaskView, is_for: bool) -> list[str]:
