@@ -15,7 +15,9 @@ from shunter.planning.view import BoolArray, Rules
 
 def has_another(state: State, record: ClassRecord, node: int) -> bool:
     """Whether some other node that takes work is large enough for the class, and nobody keeps the class away from it
-    now. Mostly one of the first does."""
+    now. Mostly one of the first does. What belongs on a node has no other."""
+    if record.key.node:
+        return False
     kinds, shut = Kinds(state.nodes.view.kinds, state.nodes.view), _shut(state, record)
     return any(
         other.id != node

@@ -96,7 +96,7 @@ def _runs_before(ledger: Ledger, job: LedgerJob) -> list[LedgerJob]:
 def has_another_node(ledger: Ledger, group: LedgerGroup, node: int) -> bool:
     """Whether another node would do. Where constraints decide about that, or who is where, no claim is made."""
     spec = group.spec
-    if spec.constraints or spec.datacenters or spec.distinct or spec.exclusive or spec.affinity:
+    if group.node or spec.constraints or spec.datacenters or spec.distinct or spec.exclusive or spec.affinity:
         return False
     if any(_shuts_out(other.spec) for job in ledger.unfinished.values() for other in job.groups.values()):
         return False

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from shunter.model.jobs import Affinity, Restart
 from shunter.model.lifecycles import NodeEvent
+from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play, spec
 
 
@@ -111,5 +112,22 @@ def test_a_retry_elsewhere_takes_the_same_node_where_only_there_it_has_company()
         await stage.end(beside, order, exit_code=1)
         await stage.settle(1.0)
         assert [(each, order.attempt) for each, order in stage.orders()] == [(node, 2)]
+
+    play(scene)
+
+
+@pytest.mark.parametrize("type_", ["sysbatch", "system"])
+def test_what_belongs_on_a_node_is_retried_there_whatever_others_there_are(type_: str) -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1")
+        await stage.join("n2")
+        players = Players(stage)
+        restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
+        [job] = await stage.submit(spec(type=type_, restart=restart))
+        await players.act()
+        await players.end(players.find(1), 1)
+        await players.act(1)
+        assert stage.counts(job.job_id) == {"running": 2}
+        assert players.starts == [(1, 0), (2, 1), (2, 1)]
 
     play(scene)
