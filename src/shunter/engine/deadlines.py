@@ -17,31 +17,36 @@ from shunter.model.views import iso
 
 
 def set_job_timers(timers: Timers, state: State, job: Job) -> None:
-    """At submit, and again after a restart."""
+    """At submit, when it is updated, and again after a restart."""
     options = job.options
     if options is PLAIN:
         return
     if start_ms(job) and (job.counts()[TaskState.WAITING] or not job.groups):
         timers.add_job(start_ms(job), TimerKind.JOB_START, job.id)
     if options.timeout_s and not state.flags.dooms(job.id):
-        timers.add_job(job.submitted_ms + int(options.timeout_s * 1000), TimerKind.JOB_TIMEOUT, job.id)
+        timers.add_job(_timeout_ms(job), TimerKind.JOB_TIMEOUT, job.id)
     if job.deadline_ms and not state.flags.has(job.id, DEADLINE):
         timers.add_job(job.deadline_ms, TimerKind.JOB_DEADLINE, job.id)
 
 
 def on_job_timer(round: Round, kind: TimerKind, job_id: int) -> None:
+    """The job may have been updated since, and have other times or none."""
     job = round.state.jobs.get(job_id)
     if job is None:
         return
     if kind is TimerKind.JOB_START:
         release(round, job)
     elif kind is TimerKind.JOB_TIMEOUT:
-        if job.state is not JobState.STOPPING:
+        if job.options.timeout_s and _timeout_ms(job) <= round.now_ms and job.state is not JobState.STOPPING:
             reason = f"took longer than {format_duration(job.options.timeout_s)} (timeout.job)"
             _doom(round, job, TIMEOUT, reason)
-    elif not round.state.flags.has(job_id, DEADLINE):
+    elif 0 < job.deadline_ms <= round.now_ms and not round.state.flags.has(job_id, DEADLINE):
         reason = f"was to be done by {iso(job.deadline_ms / 1000)}"
         round.record(c.JobFlagged(job.id, DEADLINE, round.now_ms, reason, job.ref))
+
+
+def _timeout_ms(job: Job) -> int:
+    return job.submitted_ms + int(job.options.timeout_s * 1000)
 
 
 def look_at_failures(round: Round, job: Job) -> None:

@@ -11,6 +11,8 @@ from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.books.lasting import STALLED, STARTING, STEADY, UNDER_WAY, UPDATING, Version
+from shunter.engine.deadlines import set_job_timers
+from shunter.engine.dependencies import release
 from shunter.engine.lasting_changes import GROUPS_DECODER, is_same_but_for_counts, version_of
 from shunter.engine.records import Job
 from shunter.engine.round import Round
@@ -160,7 +162,11 @@ def _settle(round: Round, job: Job, is_good: bool, reason: str) -> None:
 
 def _record(round: Round, change: c.JobUpdated) -> None:
     round.record(change)
-    round.stirred[change.job, 0] = None
+    job = round.state.jobs[change.job]
+    if change.how in ("update", "rollback"):  # it may have other times now
+        set_job_timers(round.timers, round.state, job)
+        release(round, job)
+    round.stirred[job.id, 0] = None
 
 
 def _is_same_but_for_counts(job: Job, spec: JobSpec) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from shunter.engine.books.lasting import PAST_MAX
 from shunter.model.errors import Conflict, NotFound
-from shunter.model.jobs import Update
+from shunter.model.jobs import JobOptions, Update
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.services import service, types
 from tests.unit.engine.stage import Stage, play
@@ -269,5 +269,36 @@ def test_what_was_replaced_is_remembered_up_to_a_limit() -> None:
         assert len(past) == PAST_MAX
         assert {task.state for task in past} == {7}
         assert sum(len(group.shown or ()) for group in stage.engine.state.jobs[job.job_id].groups) == 30
+
+    play(scene)
+
+
+@pytest.mark.parametrize(("before_s", "after_s", "ends_at_s"), [(30, 0, 0), (30, 60, 60), (0, 30, 30), (60, 30, 30)])
+def test_another_timeout_of_a_service_holds_from_its_update_on(before_s: int, after_s: int, ends_at_s: int) -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=4)
+        players = Players(stage)
+        [job] = await stage.submit(service(2, options=JobOptions(timeout_s=before_s)))
+        await players.pass_time(5)
+        await stage.submit(service(2, options=JobOptions(timeout_s=after_s)))
+        for second in range(6, 80):
+            await players.act(1)
+            assert (job.job_id in stage.engine.state.jobs) is (not ends_at_s or second < ends_at_s)
+
+    play(scene)
+
+
+@pytest.mark.parametrize("type_", ["service", "system"])
+@pytest.mark.parametrize("after_s", [0, 20, 60])
+def test_another_start_of_a_service_that_waits_for_its_time_holds(after_s: int, type_: str) -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=4)
+        players = Players(stage)
+        await stage.submit(service(1, type=type_, options=JobOptions(start_in_s=30)))
+        await players.pass_time(5)
+        await stage.submit(service(1, type=type_, options=JobOptions(start_in_s=after_s)))
+        for second in range(6, 70):
+            await players.act(1)
+            assert bool(players.starts) is (second >= after_s)
 
     play(scene)
