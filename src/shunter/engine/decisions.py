@@ -91,13 +91,16 @@ def preempt(round: Round, preemptions: list[Preemption]) -> None:
             continue
         winner = state.classes.get(preemption.winner)
         whose = winner.first_ready() if winner is not None else None
-        reason = f"preempted by {whose.job.ref}" if whose is not None else "preempted"
         if not gang_of(record):
-            ended = _preempt_youngest(round, record, preemption, np.array(rows), reason)
+            ended = _preempt_youngest(round, record, preemption, np.array(rows), whose)
             live[preemption.victim, preemption.node] = [row for row in rows if row not in ended]
         elif gang_of(record) not in called:
             called.add(gang_of(record))
-            call_back(round, record, reason)
+            call_back(round, record, _why_preempted(whose))
+
+
+def _why_preempted(whose: Group | None) -> str:
+    return f"preempted by {whose.job.ref}" if whose is not None else "preempted"
 
 
 def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, int], list[int]]:
@@ -116,18 +119,20 @@ def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, i
 
 
 def _preempt_youngest(
-    round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, reason: str
+    round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, whose: Group | None
 ) -> set[int]:
-    """So do tasks that have no lane there yet: otherwise they would take the lanes that are to be given up."""
+    """Of other jobs than the winner's, if there are: a service whose priority was raised has older tasks of the lower
+    one. So do tasks that have no lane there yet: otherwise they would take the lanes that are to be given up."""
     state, table = round.state, round.state.table
     lanes = record.lanes.get(preemption.node)
     count = preemption.count + max(0, lanes.outstanding - lanes.width if lanes is not None else 0)
-    started = table.started_ms[rows]
-    youngest = rows[np.lexsort((-started, started > 0))][:count].tolist()
+    started, groups = table.started_ms[rows], [state.groups[slot] for slot in table.group[rows].tolist()]
+    is_own = np.array([group is not None and whose is not None and group.job is whose.job for group in groups])
+    youngest = rows[np.lexsort((-started, started > 0, is_own))][:count].tolist()
     for row in youngest:
         group = state.groups[table.group[row]]
         assert group is not None
-        send_back(round, group, row - group.base, reason)
+        send_back(round, group, row - group.base, _why_preempted(whose))
     return set(youngest)
 
 

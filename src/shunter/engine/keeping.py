@@ -91,6 +91,11 @@ class Keeping:
         if not alive:
             self._look_at_ended(instance)
             return
+        if outranked := [member for member in staying if self._waits_as_before(member)]:
+            for member in outranked:
+                end_member(self.round, member, self._why_replaced())
+            self.progress.is_pending = True  # the next look starts its successor
+            return
         lead = self._leading(staying)
         good = [member for member in staying if self._is_like(member, lead) and not self._is_leaving(member)]
         if len(alive) > 1 or self.lasting.status in UNDER_WAY or self.lasting.status == STARTING:
@@ -121,6 +126,13 @@ class Keeping:
 
     def _is_like(self, member: Member, lead: Member | None) -> bool:
         return member.is_fresh if lead is None else is_same_work(member.group.spec, lead.group.spec)
+
+    def _waits_as_before(self, member: Member) -> bool:
+        """Whether it is queued by a priority, in a queue or for a deadline that its job has no more."""
+        if member.state != _QUEUED or not member.is_fresh or member.group.node:
+            return False
+        key, job = member.group.task_class.key, self.job
+        return (key.priority, key.queue, key.deadline_ms) != (job.priority, job.options.queue, job.deadline_ms)
 
     def _look_at_ended(self, instance: Instance) -> None:
         """One that gave up, or came to its end, stays so; what was stopped to be replaced is started."""

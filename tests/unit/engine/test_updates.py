@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from shunter.engine.books.lasting import PAST_MAX
+from shunter.engine.queueing import QueuePatch
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.jobs import JobOptions, Update
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.services import service, types
-from tests.unit.engine.stage import Stage, play
+from tests.unit.engine.stage import Stage, play, spec
 
 
 def test_an_update_replaces_one_after_another_and_starts_before_it_stops() -> None:
@@ -120,6 +121,28 @@ def test_labels_and_priority_change_in_place() -> None:
         assert len(players.starts) == 2
         live = stage.engine.state.jobs[job.job_id]
         assert (live.version, live.labels, live.priority) == (2, {"team": "film"}, 70)
+        assert stage.engine.state.lasting.jobs[job.job_id].status == "steady"
+
+    play(scene)
+
+
+def test_what_waits_of_a_service_takes_its_new_priority_and_queue_and_what_runs_goes_on() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=3)
+        players = Players(stage)
+        await stage.submit(spec("other", 2))
+        await players.act(1)
+        await stage.engine.patch_queue("night", QueuePatch(is_paused=True))
+        [job] = await stage.submit(service(2))
+        await players.act(3)
+        first = players.find(0, job.job_id)
+        await stage.submit(service(2, priority=90, options=JobOptions(queue="night")))
+        await players.act(3)
+        assert stage.counts(job.job_id)["running"] == 1
+        await stage.submit(service(2, priority=90))
+        await players.pass_time(5)
+        assert players.find(0, job.job_id) == first
+        assert players.find(1, job.job_id) and len(players.playing) == 3
         assert stage.engine.state.lasting.jobs[job.job_id].status == "steady"
 
     play(scene)
