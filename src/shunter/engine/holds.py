@@ -23,6 +23,7 @@ def on_hold(round: Round, job_id: int, is_held: bool) -> None:
         _recall(round, job)
     else:
         _wind_back_offs(round, job)
+        round.stirred[job.id, 0] = None  # the time of its update runs again
 
 
 def _recall(round: Round, job: Job) -> None:

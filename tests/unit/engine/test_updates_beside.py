@@ -281,6 +281,24 @@ def test_the_deadline_of_an_update_does_not_run_while_the_job_is_held() -> None:
     play(scene)
 
 
+def test_after_its_release_a_successor_without_room_is_late_in_its_time() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=3)
+        players = Players(stage)
+        [job] = await stage.submit(service(3, update=UPDATE))
+        await players.pass_time(5)
+        await stage.engine.hold(job.job_id, True)
+        await stage.engine.restart(job.job_id, None, "ada")
+        await players.pass_time(30)
+        await stage.engine.hold(job.job_id, False)
+        await players.pass_time(9)
+        assert status(stage, job.job_id)[0] == "restarting"
+        await players.pass_time(2)
+        assert status(stage, job.job_id)[0] == "stalled"
+
+    play(scene)
+
+
 def test_what_is_added_to_a_service_or_a_node_gives_up_when_it_was_queued_for_too_long() -> None:
     async def scene(stage: Stage) -> None:
         await stage.join("n1", cpu=2)
