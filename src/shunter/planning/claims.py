@@ -57,10 +57,7 @@ class Memory:
     begun: dict[int, Begun] = field(default_factory=dict)  # key -> a search for victims that goes on in the next slice
 
     def copy(self) -> Memory:
-        """Without what only spares work for a moment: whoever asks is told what comes after it."""
-        return replace(
-            self, promised=dict(self.promised), in_vain={}, winners=dict(self.winners), begun=dict(self.begun)
-        )
+        return Memory(dict(self.promised), dict(self.in_vain), self.nodes, dict(self.winners), dict(self.begun))
 
 
 class Claims:
