@@ -105,3 +105,13 @@ class Client:
 
     async def post(self, path: str, document: object, **options: Any) -> Response:
         return await self.call("POST", path, body=json.dumps(document).encode(), **options)
+
+
+def manifest(name: str | None = "render", **spec: object) -> dict[str, object]:
+    metadata = {} if name is None else {"name": name}
+    return {
+        "apiVersion": "shunter.dev/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {"command": ["/bin/true"], **spec},
+    }

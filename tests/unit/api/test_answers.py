@@ -12,18 +12,8 @@ from shunter.api.app import ApiSettings, build_app
 from shunter.model.errors import Busy, StoreFailed
 from shunter.ports.gateway import JobQuery, JobReference, TaskQuery, TaskReference
 
-from .client import AUTHORIZED, Client
+from .client import AUTHORIZED, Client, manifest
 from .fake_gateway import TOKEN, FakeGateway
-
-
-def manifest(name: str | None = "render", **spec: object) -> dict[str, object]:
-    metadata = {} if name is None else {"name": name}
-    return {
-        "apiVersion": "shunter.dev/v1",
-        "kind": "Job",
-        "metadata": metadata,
-        "spec": {"command": ["/bin/true"], **spec},
-    }
 
 
 async def test_health_is_open_to_all(client: Client) -> None:

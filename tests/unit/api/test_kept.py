@@ -9,9 +9,8 @@ import pytest
 
 from shunter.ports.gateway import DeadChoice, DispatchRequest, JobReference, QueueChange
 
-from .client import AUTHORIZED, Client, Response
+from .client import AUTHORIZED, Client, Response, manifest
 from .fake_gateway import FakeGateway
-from .test_answers import manifest
 
 KEY = AUTHORIZED | {"Idempotency-Key": "k"}
 

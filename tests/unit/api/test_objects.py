@@ -14,9 +14,8 @@ from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.contracts.objects import batch_job, scheduling, testbed
 
-from .client import AUTHORIZED, Call, Client, Response
+from .client import AUTHORIZED, Call, Client, Response, manifest
 from .fake_gateway import FakeGateway
-from .test_answers import manifest
 
 V1 = "/api/v1/apis/batchjob.gcr.io/v1alpha1"
 HERE = f"{V1}/namespaces/default"

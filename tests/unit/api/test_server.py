@@ -12,10 +12,9 @@ import pytest
 from shunter.api.app import build_app
 from shunter.api.server import serve, serve_socket
 
-from .client import AUTHORIZED
+from .client import AUTHORIZED, manifest
 from .fake_gateway import FakeGateway
 from .live_server import live_server
-from .test_answers import manifest
 
 
 def ask(connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:

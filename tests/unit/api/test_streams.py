@@ -11,9 +11,8 @@ import pytest
 from shunter.model.errors import NotFound, Unavailable
 from shunter.ports.gateway import EventPosition, EventQuery, LogPiece, LogQuery
 
-from .client import AUTHORIZED, Call, Client
+from .client import AUTHORIZED, Call, Client, manifest
 from .fake_gateway import FakeGateway, event
-from .test_answers import manifest
 
 
 async def next_line(call: Call) -> Any:

@@ -1,4 +1,4 @@
-"""Services as tests submit them, and the kinds of events that come of what is done to them."""
+"""Services and system jobs as tests submit them, and the kinds of events that come of what is done to them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ def service(count: int, word: str = "v1", **fields: Any) -> JobSpec:
     return spec(
         fields.pop("name", "web"), count, type=fields.pop("type", "service"), task=task, update=update, **fields
     )
+
+
+def system(word: str = "v1", **fields: Any) -> JobSpec:
+    return service(0, word, name=fields.pop("name", "agent"), type=fields.pop("type", "system"), **fields)
 
 
 async def types(stage: Stage) -> Counter[str]:

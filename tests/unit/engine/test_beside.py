@@ -6,8 +6,8 @@ import pytest
 
 from shunter.model.jobs import Affinity, Restart
 from tests.unit.engine.players import Players
+from tests.unit.engine.services import system
 from tests.unit.engine.stage import Stage, play, spec
-from tests.unit.engine.test_everywhere import system
 
 BESIDE_DB = Affinity("job", "job.name == 'db'", require=True)
 NOT_BESIDE_DB = Affinity("job", "job.name == 'db'", require=True, anti=True)

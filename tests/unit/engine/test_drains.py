@@ -12,9 +12,8 @@ from shunter.model.errors import Conflict, NotFound
 from shunter.model.jobs import Spread, Update
 from shunter.model.lifecycles import NodeEvent, NodeState
 from tests.unit.engine.players import Players, healthy
-from tests.unit.engine.services import service
+from tests.unit.engine.services import service, system
 from tests.unit.engine.stage import Stage, play, spec
-from tests.unit.engine.test_everywhere import system
 
 
 def state_of(stage: Stage, node: int) -> NodeState:

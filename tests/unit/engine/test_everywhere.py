@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from shunter.model.jobs import JobSpec, Restart, Update
+from shunter.model.jobs import Restart, Update
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import Hello, Inventory, Welcome
 from tests.unit.engine.players import Players
-from tests.unit.engine.services import service
+from tests.unit.engine.services import service, system
 from tests.unit.engine.stage import Stage, play, spec
-
-
-def system(word: str = "v1", **fields: Any) -> JobSpec:
-    return service(0, word, name=fields.pop("name", "agent"), type=fields.pop("type", "system"), **fields)
 
 
 def test_each_node_gets_one_also_a_node_that_joins_later() -> None:

@@ -15,9 +15,9 @@ from shunter.model.situations import RULES, TASKS, WANTS_DEFAULT, PlacementRow
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
 from tests.unit.engine.lives import Life
+from tests.unit.engine.outside import Remote, decide, shown
 from tests.unit.engine.stage import Stage, play, spec
 from tests.unit.engine.tapes import Tape
-from tests.unit.engine.test_outside import Remote, decide, shown
 
 
 def replayed(records: Iterable[FlightRecord], policy: str | None = None) -> list[Replayed]:

@@ -8,53 +8,19 @@ from typing import Any
 import pytest
 
 from shunter.engine.driving import drive
-from shunter.engine.schedulers import DECISIONS_BURST, Session
+from shunter.engine.schedulers import DECISIONS_BURST
 from shunter.model.errors import Busy, Conflict, TooLarge
 from shunter.model.jobs import Affinity, JobOptions
 from shunter.model.situations import (
     WANTS_DEFAULT,
-    DecisionAnswer,
-    DecisionRow,
     PlacementRow,
     PreemptionRow,
-    Situation,
 )
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision
 from shunter.simulation.loop import VirtualClock
+from tests.unit.engine.outside import Remote, decide, lead, reasons, shown
 from tests.unit.engine.stage import Stage, play, spec
-
-
-class Remote:
-    """The active policy is a scheduler of this name."""
-
-    fast = False
-
-    def __init__(self, scheduler: str) -> None:
-        self.scheduler, self.name = scheduler, f"remote:{scheduler}"
-
-    def decide(self, _view: ClusterView, _now: float, _budget: int) -> Decision:
-        raise AssertionError("it decides elsewhere")
-
-
-async def lead(stage: Stage, name: str = "mine") -> Session:
-    stage.engine.policy = Remote(name)
-    return stage.engine.schedulers.open(name, WANTS_DEFAULT)
-
-
-async def shown(stage: Stage, session: Session) -> Situation:
-    situation = await stage.engine.schedulers.next(session)
-    assert situation is not None
-    return situation
-
-
-async def decide(stage: Stage, session: Session, *placements: PlacementRow, **fields: Any) -> DecisionAnswer:
-    row = DecisionRow(1, placements=list(placements), **fields)
-    return await stage.engine.schedulers.decide(session.token, row)
-
-
-def reasons(answer: DecisionAnswer) -> list[tuple[str, str, int]]:
-    return [(each.item, each.reason, each.count) for each in answer.refusals]
 
 
 def test_a_decision_from_outside_is_carried_out() -> None:

@@ -12,8 +12,8 @@ from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
 from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
 from shunter.model.situations import OBJECTS, DecisionRow, SchedulingRow
 from shunter.planning.view import ClusterView, Decision, SchedulingDraft
+from tests.unit.engine.outside import reasons, shown
 from tests.unit.engine.stage import Stage, play
-from tests.unit.engine.test_outside import reasons, shown
 
 BED, SORT = ObjectName("default", "bed"), ObjectName("default", "sort")
 MINE, OTHER = ObjectName("default", "mine"), ObjectName("default", "other")

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from shunter.model.situations import WANTS_DEFAULT, DecisionRow
 from shunter.planning.view import ClusterView, Decision
-from tests.unit.engine.test_outside import Remote
+from tests.unit.engine.outside import Remote
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 

@@ -11,9 +11,8 @@ from shunter.gateway.reasons import say_state
 from shunter.model.jobs import Affinity, Restart
 from shunter.ports.gateway import TaskQuery, TaskReference
 from tests.unit.engine.players import Players
-from tests.unit.engine.services import service
+from tests.unit.engine.services import service, system
 from tests.unit.engine.stage import Stage, play
-from tests.unit.engine.test_everywhere import system
 from tests.unit.gateway.stage import ANNA, GatewayStage, reference
 from tests.unit.gateway.stage import play as play_gateway
 
