@@ -1,6 +1,6 @@
 """Beside whom tasks may start that belong on a node: those of jobs that run everywhere, and those that were moved. By
-their own required affinities to jobs, and by the anti-affinities of others. Called by `engine.everywhere` for whole
-jobs, and by `engine.placing` and `engine.moves` for one task.
+their own required affinities to jobs, by the anti-affinities of others, and by what is to be distinct. Called by
+`engine.everywhere` for whole jobs, and by `engine.placing` and `engine.moves` for one task.
 
 What runs stays where it is, whoever comes or goes. Affinities to nodes are constraints: `engine.everywhere` has them.
 """
@@ -18,6 +18,7 @@ from shunter.engine.state import State
 from shunter.model.jobs import Affinity, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.planning.constraints import parse_job_match
+from shunter.planning.coupling import HOST
 from shunter.planning.view import BoolArray, IntArray
 
 _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
@@ -54,9 +55,35 @@ def where_allowed(state: State, job: Job, spec: GroupSpec) -> BoolArray | None:
 
 def may_start(state: State, group: Group, node: int) -> bool:
     """Whether a task of the group may start on the node, beside those that are there at this moment."""
+    if not _is_apart(state, group, node):
+        return False
     if not _minds(state, group.spec):
         return True
     return bool(_where_allowed(state, group.job, group.spec, _live(state, node))[node])
+
+
+def _is_apart(state: State, group: Group, node: int) -> bool:
+    """Whether no other task of its group shares with the node what is to be distinct. What it replaces itself does not
+    count: that ends once it is up."""
+    label, table, records = group.spec.distinct, state.table, state.nodes.records
+    if not label:
+        return True
+    value = records[node].labels.get(label)
+    if label != HOST and value is None:
+        return False
+    shown = {group.shows(index) for index in range(group.count)}
+    for piece in group.job.groups:
+        if piece.spec.name != group.spec.name:
+            continue
+        states = table.state[piece.base : piece.base + piece.count]
+        for index in np.flatnonzero((states >= _ASSIGNED) & (states <= _STOPPING)).tolist():
+            other = int(table.node[piece.base + index])
+            is_same = (
+                other == node if label == HOST else records[other].labels.get(label) == records[node].labels[label]
+            )
+            if is_same and piece.shows(index) not in shown:
+                return False
+    return True
 
 
 def _minds(state: State, spec: GroupSpec) -> bool:

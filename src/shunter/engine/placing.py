@@ -21,6 +21,7 @@ from shunter.engine.round import Round
 from shunter.engine.scheduling_items import apply_schedulings
 from shunter.planning.view import NOTHING_KEPT, ClusterView, Decision, Placement, Policy
 
+UNTRIED = -1  # as what a node's `changed` was
 PINNED_MAX = 1_000  # classes of one node each that are tried in one round
 
 
@@ -85,7 +86,8 @@ def _place_pinned(round: Round) -> None:
             tries += 1
             group = record.first_ready()
             if group is not None and not _may_start(round, group):
-                pinned[record.id] = record, int(nodes.changed[record.key.node])
+                # what is to be distinct may be a matter of other nodes: that is looked at in every round
+                pinned[record.id] = record, UNTRIED if group.spec.distinct else int(nodes.changed[record.key.node])
                 continue
             apply_placement(round, Placement(record.id, np.array([record.key.node]), np.array([record.queued])))
             if lanes_max(round, record):  # else it is not the node that it waits for

@@ -14,9 +14,10 @@ from shunter.engine.records import ClassRecord, Lanes
 from shunter.engine.round import Round
 from shunter.engine.state import State
 from shunter.planning.backfill import RESERVE_AFTER_S
+from shunter.planning.coupling import is_beside_jobs
 from shunter.planning.order import by_urgency
 from shunter.planning.shares import Shares
-from shunter.planning.view import NOTHING_KEPT
+from shunter.planning.view import NOTHING_KEPT, Rules
 
 RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply given up
 CONTENDERS_MAX = 64  # classes that wait; with more of them every lane goes back to the policy
@@ -43,12 +44,17 @@ def refill(round: Round) -> None:
 
 
 def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
-    """Whether the policy's choice still stands; what must be on one node, or nowhere for now, is not refilled. Nor are
-    gangs: whatever comes back of one starts again with the others."""
+    """Whether the policy's choice still stands; what must be on one node, or nowhere for now, is not refilled."""
     state, rules = round.state, record.key.rules
     is_served = state.nodes.view.eligible[lanes.node] and not state.queues.get(record.key.queue).is_paused
-    is_bound = bool(record.key.node or (rules is not None and rules.gang))
+    is_bound = bool(record.key.node or (rules is not None and _asks_again(rules)))
     return bool(lanes.may_refill and is_served and not is_bound and not _is_past_limits(state, record))
+
+
+def _asks_again(rules: Rules) -> bool:
+    """Whether a task may not go where the last one was: of a gang, whatever comes back starts with the others; those of
+    which a class is to keep apart may have moved to the same place, and those beside which it must be may be gone."""
+    return bool(rules.gang or rules.distinct or any(is_beside_jobs(rule) for rule in rules.affinity))
 
 
 def _is_past_limits(state: State, record: ClassRecord) -> bool:

@@ -259,3 +259,21 @@ def test_a_task_that_was_moved_waits_until_it_shares_no_host_with_its_like() -> 
         assert [node for node, _ in stage.orders()] == [first]
 
     play(scene)
+
+
+def test_a_service_that_was_moved_shares_no_rack_with_its_like() -> None:
+    async def scene(stage: Stage) -> None:
+        players, racks = Players(stage), ("a", "b", "b", "c")
+        nodes = [await stage.join(f"n{number}", cpu=4) for number in range(4)]
+        for number, rack in enumerate(racks):
+            await stage.engine.label_node(f"n{number}", {"rack": rack})
+        [job] = await stage.submit(service(2, distinct="rack", constraints=("node.labels.rack != 'c'",)))
+        await players.act(3)
+        [in_a] = players.on(nodes[0])
+        free = next(number for number in (1, 2) if not players.on(nodes[number]))
+        await stage.engine.move(job.job_id, ("main", in_a), f"n{free}", "ada")
+        await players.pass_time(5)
+        assert players.on(nodes[free]) == [], "the other one is in that rack"
+        assert players.on(nodes[0]) == [in_a]
+
+    play(scene)

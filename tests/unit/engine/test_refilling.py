@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from shunter.model.jobs import JobSpec
+from shunter.model.jobs import Affinity, JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.messages import Ended, Order
 from shunter.simulation.loop import VirtualClock
@@ -99,3 +99,18 @@ def test_a_reserved_gang_is_not_delayed_by_lanes_that_are_refilled(seed: int) ->
         play(scene)
     alone_s, crowded_s = found
     assert crowded_s <= alone_s + ROUNDING_S
+
+
+def test_no_lane_is_refilled_where_the_job_is_gone_beside_which_its_tasks_must_be() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join("n1", cpu=4)
+        await stage.submit(spec("db"))
+        [(_, db)] = stage.orders()
+        beside = Affinity("job", "job.name == 'db'", require=True)
+        await stage.submit(spec("array", 9, needs={"cpu": 3000}, affinity=(beside,)))
+        [(_, first)] = stage.orders()
+        await stage.end(node, db)
+        await stage.end(node, first)
+        assert not stage.orders()
+
+    play(scene)
