@@ -128,11 +128,18 @@ class Keeping:
         return member.is_fresh if lead is None else is_same_work(member.group.spec, lead.group.spec)
 
     def _waits_as_before(self, member: Member) -> bool:
-        """Whether it is queued by a priority, in a queue or for a deadline that its job has no more."""
+        """Whether it is queued by a priority, in a queue or for a deadline that its job has no more. It waits on where
+        by a higher priority it could end others of its job, which run by the lower one."""
         if member.state != _QUEUED or not member.is_fresh or member.group.node:
             return False
         key, job = member.group.task_class.key, self.job
+        if key.priority < job.priority and any(map(self._runs_by_less, job.groups)):
+            return False
         return (key.priority, key.queue, key.deadline_ms) != (job.priority, job.options.queue, job.deadline_ms)
+
+    def _runs_by_less(self, piece: Group) -> bool:
+        is_live = any(piece.counts[TaskState.ASSIGNED : TaskState.SUCCEEDED])
+        return is_live and piece.task_class.key.priority < self.job.priority
 
     def _look_at_ended(self, instance: Instance) -> None:
         """One that gave up, or came to its end, stays so; what was stopped to be replaced is started."""

@@ -126,24 +126,41 @@ def test_labels_and_priority_change_in_place() -> None:
     play(scene)
 
 
-def test_what_waits_of_a_service_takes_its_new_priority_and_queue_and_what_runs_goes_on() -> None:
+def test_what_waits_of_a_service_takes_its_new_priority_and_queue() -> None:
     async def scene(stage: Stage) -> None:
-        await stage.join("n1", cpu=3)
+        await stage.join("n1", cpu=2)
         players = Players(stage)
         await stage.submit(spec("other", 2))
         await players.act(1)
         await stage.engine.patch_queue("night", QueuePatch(is_paused=True))
+        [job] = await stage.submit(service(1))
+        await players.act(3)
+        await stage.submit(service(1, priority=90, options=JobOptions(queue="night")))
+        await players.act(3)
+        assert "running" not in stage.counts(job.job_id)
+        await stage.submit(service(1, priority=90))
+        await players.pass_time(5)
+        assert players.find(0, job.job_id)
+        assert stage.engine.state.lasting.jobs[job.job_id].status == "steady"
+
+    play(scene)
+
+
+def test_a_higher_priority_of_a_service_ends_none_of_its_own() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1", cpu=2)
+        players = Players(stage)
+        await stage.submit(spec("other", 1))
         [job] = await stage.submit(service(2))
-        await players.act(3)
+        await players.pass_time(5)
         first = players.find(0, job.job_id)
-        await stage.submit(service(2, priority=90, options=JobOptions(queue="night")))
-        await players.act(3)
-        assert stage.counts(job.job_id)["running"] == 1
         await stage.submit(service(2, priority=90))
         await players.pass_time(5)
         assert players.find(0, job.job_id) == first
-        assert players.find(1, job.job_id) and len(players.playing) == 3
-        assert stage.engine.state.lasting.jobs[job.job_id].status == "steady"
+        await stage.engine.scale(job.job_id, {"": 3}, "ada")
+        await players.pass_time(5)
+        assert players.find(0, job.job_id) == first
+        assert players.find(2, job.job_id)
 
     play(scene)
 
