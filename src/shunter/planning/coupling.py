@@ -18,7 +18,7 @@ import numpy as np
 from shunter.model.jobs import Affinity
 from shunter.planning.candidates import Filter, Refusal
 from shunter.planning.ledger import Ledger, Rows
-from shunter.planning.view import BoolArray, ClusterView, FloatArray, IntArray, TaskClass
+from shunter.planning.view import BoolArray, ClusterView, FloatArray, IntArray, Rules, TaskClass
 
 HOST = "host"  # as a label: every node has a value of its own
 UNLABELLED = 0  # the code of nodes that lack a label
@@ -220,12 +220,14 @@ class Couplings:
     # ---- what runs where ----
 
     def _tally(self, task_class: TaskClass) -> Counter[int]:
-        """Tasks of the class by row: those of the view, and those of this decision."""
+        """Tasks of the class's job and group by row, whatever version they follow: those of the view, and those of this
+        decision."""
         tally: Counter[int] = Counter()
         if self._view.tally is not None:
             tally.update(self._view.tally(task_class.id))
-        if task_class.id in self._placed:
-            tally.update(self._placed[task_class.id].tally())
+        for placed in self._placed.values():
+            if _is_same_group(placed.task_class.rules, task_class.rules):
+                tally.update(placed.tally())
         return tally
 
     def _staying(self, task_class: TaskClass) -> Counter[int]:
@@ -301,6 +303,10 @@ def coupling_filter(couplings: Couplings) -> Filter:
 
 def _affinities(task_class: TaskClass) -> tuple[Affinity, ...]:
     return task_class.rules.affinity if task_class.rules is not None else ()
+
+
+def _is_same_group(one: Rules | None, other: Rules | None) -> bool:
+    return one is not None and other is not None and (one.job, one.group) == (other.job, other.group)
 
 
 def _repels(rule: Affinity) -> bool:

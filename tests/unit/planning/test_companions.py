@@ -36,6 +36,16 @@ def decide(yard: Yard, queued: list[Queued], budget: int = PLENTY) -> Decision:
     return Planner(STAGES).decide(yard.view(queued), 0.0, budget)
 
 
+def test_two_versions_of_a_group_keep_apart_also_when_both_start_in_one_decision() -> None:
+    """As those of a service that is updated do, whose nodes come free together."""
+    yard = yard_of(4, 4)
+    versions = [yard.make_class("web", rules=Rules(7, distinct="host", group=1), cpu=cpu) for cpu in (1, 2)]
+    placed = chosen(decide(yard, [Queued(each, 1, 0) for each in versions]))
+    assert sorted(row for rows in placed.values() for row in rows) == [1, 2]
+    third = yard.make_class("web", rules=Rules(7, distinct="host", group=1), cpu=1)
+    assert len(chosen(decide(yard, [Queued(each, 1, 0) for each in (*versions, third)]))) == 2
+
+
 # ---- gangs ----
 
 
