@@ -49,6 +49,7 @@ FOREVER_S = 1e6
 ESTIMATES_S = (0.1, 1.0, 4.0, 30.0)
 SERVICES = ("web", "cache")
 SSD = Affinity("node", "node.labels.disk == 'ssd'", weight=2.0)
+AWAY = tuple(Affinity("job", f"job.name == '{name}'", require=True, anti=True) for name in NAMES[:3])
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +242,7 @@ def _draw_rules(chance: random.Random, group: GroupSpec) -> GroupSpec:
         case "port":
             return replace(few, needs={**group.needs, "port/8080": 1})
         case _:
-            return replace(few, spread=(Spread("disk"),), affinity=(SSD,))
+            return replace(few, spread=(Spread("disk"),), affinity=(SSD, *AWAY))
 
 
 def _draw_task(chance: random.Random, cpu_milli: int) -> TaskSpec:

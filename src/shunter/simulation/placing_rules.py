@@ -1,12 +1,13 @@
 """What couples tasks when they are placed: gangs start and stay whole, distinct hosts differ, exclusive nodes have one
-owner, and limits of groups, queues and licences hold. Called by `simulation.checkers` with every durable round."""
+owner, nobody is beside whom it avoids, and limits of groups, queues and licences hold. Called by `simulation.checkers`
+with every durable round."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from shunter.engine.records import ClassKey
-from shunter.model.jobs import LICENCE_PREFIX
+from shunter.model.jobs import LICENCE_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.simulation.ledger import Ledger
 from shunter.simulation.ledger_records import LIVE, LedgerGroup, LedgerJob, LedgerTask, require
@@ -32,6 +33,9 @@ def check_placed(ledger: Ledger) -> None:
     if any(spec.exclusive for job in ledger.unfinished.values() for spec in job.specs):
         for node in nodes:
             _check_owner(ledger, node)
+    if any(_avoided(spec) for job in ledger.unfinished.values() for spec in job.specs):
+        for node in nodes:
+            _check_apart(ledger, node)
 
 
 def _check_gang(job: LedgerJob, group: LedgerGroup) -> None:
@@ -78,6 +82,24 @@ def _check_owner(ledger: Ledger, node: int) -> None:
         tenants[job.id] = tenants.get(job.id, False) or group.spec.exclusive
     is_shared = len(tenants) > 1 and any(tenants.values())
     require(not is_shared, f"node {node} is exclusive to one of jobs {sorted(tenants)}")
+
+
+def _check_apart(ledger: Ledger, node: int) -> None:
+    """Nobody was placed beside a job that it avoids, or that avoids it."""
+    came = {placed.job for placed in ledger.placed_now if placed.node == node}
+    live = list(ledger.live_on(node))
+    there = {job.id: job.name for job, _, _, _ in live}
+    for job, group, _, _ in live:
+        for other, name in there.items():
+            if other != job.id and name in _avoided(group.spec):
+                is_new = other in came or job.id in came
+                require(not is_new, f"job {job.id} avoids job {other} ({name}), and is beside it on node {node}")
+
+
+def _avoided(spec: GroupSpec) -> list[str]:
+    """The names of jobs that must not be beside it; other matches are not drawn."""
+    rules = [rule for rule in spec.affinity if rule.to == "job" and rule.anti and rule.require]
+    return [rule.match.removeprefix("job.name == '").removesuffix("'") for rule in rules]
 
 
 def check_lanes(ledger: Ledger, classes: dict[int, ClassKey], class_id: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shunter.engine import (
@@ -40,6 +41,10 @@ def place_more_than_fits(patch: Patch) -> None:
 
     patch.setattr(Planner, "decide", greedy)
     patch.setattr(decisions, "_room", lambda _round, record, rows: rows * 0 + record.queued)
+
+
+def overlook_who_runs_there(patch: Patch) -> None:
+    patch.setattr(cluster_view, "presence", lambda state, _match: np.zeros(state.nodes.view.count, np.int64))
 
 
 def forget_to_queue_again(patch: Patch) -> None:
@@ -155,6 +160,7 @@ MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (
     (start_gangs_before_all_are_back, "was torn apart|started in part"),
     (forget_distinct_hosts, "share (host|disk)"),
     (forget_exclusive_nodes, "is exclusive to one of"),
+    (overlook_who_runs_there, "avoids job"),
     (have_licences_for_all, "licence/matlab are in use"),
     (give_a_port_to_three, "port/8080 are in use"),
 )
