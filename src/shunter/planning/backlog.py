@@ -87,10 +87,6 @@ class Backlog:
         self.hope = NO_ROWS
         self._is_midway = False
 
-    def reconsider(self) -> None:
-        """Everybody looks at all rows again, because something else than rows kept classes from fitting."""
-        self.seats.standing[:] = NEW
-
     def look_again(self, class_ids: Iterable[int]) -> None:
         """These classes look at all rows again."""
         seats = [self.seats.by_class[class_id] for class_id in class_ids if class_id in self.seats.by_class]
