@@ -117,3 +117,13 @@ def _well_ms(state: State, piece: Group, index: int) -> int:
     else:
         since_ms = int(state.table.started_ms[piece.base + index])
     return max(since_ms + int(spec.update.healthy_for_s * 1000), 1)
+
+
+def ailment(member: Member) -> str:
+    """What is known of a task that does not get well."""
+    group, index = member.group, member.index
+    ended = [past[7] for past in group.history or () if past[0] == index and past[7]]
+    if ended:
+        return f", and its last attempt ended: {ended[-1]}"
+    is_healthy, _ = (group.health or {}).get(index, (True, 0))
+    return "" if is_healthy else ", and its checks fail"

@@ -8,16 +8,16 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from shunter.engine import changes as c
-from shunter.engine.books.lasting import RESTARTING, STALLED, STARTING, UNDER_WAY, Lasting
-from shunter.engine.dependencies import is_blocked
+from shunter.engine.books.lasting import RESTARTING, STARTING, UNDER_WAY, Lasting
 from shunter.engine.group_edges import is_shut_out
-from shunter.engine.instances import Instance, Key, Member, is_same_work
+from shunter.engine.instances import Instance, Key, Member, ailment, is_same_work
+from shunter.engine.pieces import add_piece, is_left
 from shunter.engine.records import Group, Job
 from shunter.engine.round import Round
-from shunter.engine.stops import stop_range, watch_queueing
+from shunter.engine.stops import stop_range
 from shunter.engine.updates import Progress
 from shunter.model.jobs import EVERYWHERE, SERVICE, GroupSpec
-from shunter.model.lifecycles import TaskEvent, TaskState
+from shunter.model.lifecycles import TaskState
 
 STARTS_MAX = 500  # nodes that a job begins to use in one round
 _QUEUED = int(TaskState.QUEUED)
@@ -52,9 +52,7 @@ class Keeping:
     leaving: list[Member] = field(default_factory=list)  # on nodes that are drained: start elsewhere first
     stale: list[Instance] = field(default_factory=list)
     in_the_way: list[Member] = field(default_factory=list)  # healthy, while their successors find no room
-    unwell: list[Member] = field(
-        default_factory=list
-    )  # that have given up, or were not healthy before and still are not
+    unwell: list[Member] = field(default_factory=list)  # given up, or not healthy before this and still not
     coming: int = 0  # replaced, and not healthy yet
     available: int = 0
     absent: int = 0  # where none can be started now, or that came to their end
@@ -216,9 +214,8 @@ class Keeping:
 
     def _may_replace(self, member: Member) -> bool:
         """Where its successor could start, and as far as the update goes."""
-        return self.wanted.may_start(member.shown) and not is_left(
-            self.lasting, member.group, member.index, member.node
-        )
+        is_kept = is_left(self.lasting, member.group, member.index, member.node)
+        return self.wanted.may_start(member.shown) and not is_kept
 
     def _node_of(self, member: Member) -> int:
         """Where its successor must run: there, if only what is there is updated; else 0."""
@@ -294,10 +291,9 @@ class Keeping:
         if self._is_stuck():
             name, most = self._name(self.unwell[0]), update.unavailable_max
             is_over = self.unwell[0].state == _FAILED
-            reason = f"task {name} {'has given up' if is_over else 'is not healthy'}, and no more than {most} may be"
-            self.progress.fail(
-                f"{reason} unavailable; to try it again: shunter restart {self.job.name}", update.rollback
-            )
+            state = "has given up" if is_over else "is not healthy"
+            reason = f"task {name} {state}, and no more than {most} may be unavailable"
+            self.progress.fail(f"{reason}; to try it again: shunter restart {self.job.name}", update.rollback)
             return
         for instance in sorted(self.stale, key=lambda each: (each.is_well(now_ms), each.index)):
             if slots <= 0:
@@ -335,43 +331,3 @@ class Keeping:
     def _name(self, member: Member) -> str:
         group = "" if len(self.job.blueprint.groups) == 1 else f"{self.spec.name}/"
         return f"{self.job.name}/{group}{member.shown}"
-
-
-def ailment(member: Member) -> str:
-    """What is known of a task that does not get well."""
-    group, index = member.group, member.index
-    ended = [past[7] for past in group.history or () if past[0] == index and past[7]]
-    if ended:
-        return f", and its last attempt ended: {ended[-1]}"
-    is_healthy, _ = (group.health or {}).get(index, (True, 0))
-    return "" if is_healthy else ", and its checks fail"
-
-
-def is_left(lasting: Lasting, group: Group, index: int, node: int) -> bool:
-    """Whether a task keeps the version that it has: the update has stalled, or is of another node only. Not if its
-    instance is restarted by itself."""
-    if group.number < lasting.floor(group.spec.name, group.shows(index)):
-        return False
-    return lasting.status == STALLED or lasting.node not in (0, node)
-
-
-def add_piece(
-    round: Round, job: Job, part: int, shown: list[int], node: int, reason: str, like: Group | None = None
-) -> None:
-    """A further piece of a job, by its present spec or like another one; ready to be placed unless all of its group
-    waits."""
-    groups, number = job.blueprint.groups, job.next_group
-    ref = job.ref + (f"#{groups[part].name}" if len(groups) > 1 else "")
-    model, part = (-1, part) if like is None else (like.number, like.part)
-    round.record(c.GroupAdded(job.id, number, part, shown, node, ref, round.now_ms, reason, model))
-    piece = job.groups[-1]
-    watch_queueing(round, piece)
-    if is_blocked(round.state, job, round.now_ms) or _waits_for_groups(job, piece.spec):
-        return  # it is queued with the others of its group
-    last, ref = len(shown) - 1, f"{ref}+{shown[0]}"
-    round.record(c.TasksMoved(job.id, number, 0, last, TaskEvent.UNBLOCKED, round.now_ms, "", ref))
-
-
-def _waits_for_groups(job: Job, spec: GroupSpec) -> bool:
-    others = [piece for piece in job.groups[:-1] if piece.spec.name == spec.name]
-    return bool(spec.after) and all(piece.counts[TaskState.WAITING] for piece in others)

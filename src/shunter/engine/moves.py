@@ -9,7 +9,7 @@ from shunter.engine import changes as c
 from shunter.engine.beside import may_start
 from shunter.engine.decisions import room_on, send_back
 from shunter.engine.drains import find_node
-from shunter.engine.keeping import add_piece, is_left
+from shunter.engine.pieces import add_piece, is_left
 from shunter.engine.records import Group, NodeRecord
 from shunter.engine.round import Round
 from shunter.engine.stops import find_task

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from shunter.engine.books.lasting import RESTARTING, ROLLING_BACK, STALLED, UNDER_WAY, UPDATING, Lasting
-from shunter.engine.instances import Member, look
-from shunter.engine.keeping import ailment
+from shunter.engine.instances import Member, ailment, look
 from shunter.engine.records import Job
 from shunter.engine.state import State
 from shunter.engine.views import lasting_view
