@@ -166,6 +166,19 @@ def test_a_stop_ends_what_runs_and_returns_the_rest(node: SimulatedNode, timers:
     assert (0, "") in [(run.first, run.how) for run in node.take_report().ended]
 
 
+def test_a_stop_of_an_older_attempt_leaves_the_newer_one_alone(node: SimulatedNode, timers: ByHand) -> None:
+    node.order(orders(ONE_SECOND, (0, 0)), NOW)
+    node.order(orders(ONE_SECOND, (0, 0), attempt=2), NOW + 0.1)  # it waits for the older one to end
+    node.stop(1, [StopRange(7, 0, 0, 0, 0.0, attempt=1)], NOW + 0.1)
+    assert node.take_report().returned == []
+    timers.run_until(NOW + 9)
+    assert [(run.attempt, run.how) for run in node.take_report().ended] == [(1, "stopped"), (2, "")]
+    node.order(orders(ONE_SECOND, (0, 0), attempt=4), NOW + 9)
+    node.stop(1, [StopRange(7, 0, 0, 0, 0.0, attempt=3)], NOW + 9)
+    timers.run_until(NOW + 11)
+    assert [(run.attempt, run.how) for run in node.take_report().ended][-1] == (4, "")
+
+
 def test_a_task_that_ends_before_the_signal_keeps_its_result(node: SimulatedNode, timers: ByHand) -> None:
     node.order(orders(ONE_SECOND, (0, 0)), NOW)
     node.stop(1, [StopRange(7, 0, 0, 0, 5.0)], NOW + 0.99)

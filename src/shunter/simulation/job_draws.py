@@ -196,6 +196,7 @@ def _draw_gang(chance: random.Random, group: GroupSpec, nodes: int) -> GroupSpec
         constraints=(),
         parallel_max=0,
         exclusive=False,
+        affinity=tuple(rule for rule in group.affinity if rule.to == "node"),  # it might avoid its own
     )
 
 

@@ -22,6 +22,9 @@ STUBBORN_RATE = 0.1  # tasks that ignore TERM and end when the grace is over
 KILL_TAKES_S = 0.01
 STUCK_RATE, STUCK_MAX_S = 0.02, 5.0  # processes that the kernel does not let go at once
 EXIT_TERM, EXIT_KILL = 143, 137
+ANY_ATTEMPT = 2**31
+
+Place = tuple[int, int, int, int]  # job, group, first and last index
 
 
 @dataclass(slots=True, eq=False)
@@ -117,7 +120,7 @@ class Machine:
         if run.attempt > 1:
             self.take_back(*place)
         if run.attempt > 1 and self._overlapping(*place):
-            self.signal(*place, 0.0, now)
+            self.signal(place, 0.0, now)
             self._superseding.append((lanes, run))
         else:
             lanes.waiting.append(run)
@@ -142,14 +145,14 @@ class Machine:
         for lanes in list(self.lanes.values()):
             self.draw(lanes, now)
 
-    def take_back(self, job: int, group: int, first: int, last: int) -> list[Run]:
-        """Take what has not started of these tasks out of the lines."""
+    def take_back(self, job: int, group: int, first: int, last: int, newest: int = ANY_ATTEMPT) -> list[Run]:
+        """Take what has not started of these tasks out of the lines, but for attempts newer than that."""
         taken = []
         for lanes in self.lanes.values():
             kept: deque[Run] = deque()
             for run in lanes.waiting:
                 low, high = max(run.first, first), min(run.last, last)
-                if run.job != job or run.group != group or low > high:
+                if run.job != job or run.group != group or low > high or run.attempt > newest:
                     kept.append(run)
                     continue
                 taken.append(run.part(low, high))
@@ -158,7 +161,8 @@ class Machine:
                 )
             lanes.waiting = kept
         for lanes, run in list(self._superseding):
-            if run.job == job and run.group == group and run.first <= last and run.last >= first:
+            is_meant = run.job == job and run.group == group and run.attempt <= newest
+            if is_meant and run.first <= last and run.last >= first:
                 self._superseding.remove((lanes, run))
                 taken.append(run)
         return taken
@@ -173,9 +177,12 @@ class Machine:
             del self.lanes[reservation]
         return taken
 
-    def signal(self, job: int, group: int, first: int, last: int, grace_s: float, now: float) -> None:
+    def signal(self, place: Place, grace_s: float, now: float, newest: int = ANY_ATTEMPT) -> None:
         """End what runs of these tasks within the grace, if it does not end by itself before."""
-        for wave in self._overlapping(job, group, first, last):
+        _, _, first, last = place
+        for wave in self._overlapping(*place):
+            if wave.attempt > newest:
+                continue
             heeds = self._chance.random() >= STUBBORN_RATE
             takes_s = (min(STOP_TAKES_S, grace_s) if heeds else grace_s) + self._draw_kill_s()
             if wave.how != "stopped" and wave.ends_at > now + takes_s:

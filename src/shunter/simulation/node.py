@@ -21,7 +21,7 @@ from shunter.model.messages import (
     StopRange,
     TaskStats,
 )
-from shunter.simulation.machine import Ends, Machine, Run
+from shunter.simulation.machine import ANY_ATTEMPT, Ends, Machine, Run
 from shunter.simulation.outcomes import Outcomes
 
 Dropped = Callable[["SimulatedNode", Ended | Lost], None]
@@ -64,13 +64,15 @@ class SimulatedNode:
             self.machine.draw(lanes, now)
 
     def stop(self, epoch: int, ranges: list[StopRange], now: float) -> None:
-        """What has not started is returned; what runs ends within the grace, or sooner by itself."""
+        """What has not started is returned; what runs ends within the grace, or sooner by itself. Newer attempts than
+        were meant are left alone."""
         if not self.accepts(epoch):
             return
         for wanted in ranges:
             place = wanted.job, wanted.group, wanted.first, wanted.last
-            self._return(self.machine.take_back(*place))
-            self.machine.signal(*place, wanted.grace_s, now)
+            newest = wanted.attempt or ANY_ATTEMPT
+            self._return(self.machine.take_back(*place, newest))
+            self.machine.signal(place, wanted.grace_s, now, newest)
         self.machine.draw_all(now)
 
     def recall(self, epoch: int, reservations: list[int]) -> None:
