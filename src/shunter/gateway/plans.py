@@ -123,15 +123,21 @@ def _updated(trial: DryRun, job: Job, version: int, wanted: int) -> PlannedJobVi
     """A lasting job that gets another spec: the first step. The next ones follow when that is healthy."""
     placements = _placements(trial, job)
     starts, waits = sum(placement.count for placement in placements), job.counts()[TaskState.QUEUED]
-    steps = {group.update.parallel for group in job.blueprint.groups}
+    ending = (
+        job.counts()[TaskState.STOPPING] if not starts else 0
+    )  # what ends beside those that start goes without saying
+    step = min(group.update.parallel for group in job.blueprint.groups)
     if job.version == version and _wanted(job) == wanted:
         change = f"version {version} on the other nodes too"
     elif job.version == version:
         change = f"{_tasks(_wanted(job))} instead of {wanted:,}"
     else:
-        change = f"version {job.version} of {_tasks(_wanted(job))}" + (f", {min(steps)} at a time" if starts else "")
+        change = f"version {job.version} of {_tasks(_wanted(job))}"
+        change += f", {step} at a time" if starts or ending else ""
     told = [f"{_somewhere(placements)} would start"] if starts else []
     told += [f"{waits:,} would wait" if starts else f"{_tasks(waits)} would wait"] if waits else []
+    if ending:
+        told.append(f"{_tasks(ending)} would end" + (" first" if job.version != version else ""))
     return PlannedJobView(
         name=job.name,
         namespace=job.namespace,
@@ -205,6 +211,8 @@ def _sentence(jobs: list[PlannedJobView], waits: list[PlannedJobView], preemptio
         sentence = f"{started:,} of {_tasks(started + waiting)} would start now, {waiting:,} would wait"
     elif started:
         sentence = f"everything would start now: {_tasks(started)}"
+    elif any(job.verdict == "updates" for job in jobs):
+        sentence = "nothing would wait for room"
     else:
         sentence = "nothing would change now"
     if preemptions:

@@ -97,6 +97,12 @@ def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() 
         [job] = (await stage.gateway.plan(ANNA, [large], namespace="default")).jobs
         assert (job.verdict, job.starts, job.waits) == ("updates", 0, 1)
         assert [reason.text for reason in job.reasons] == ["cpu: needs 2, 1 free at most"]
+        ending = web["spec"] | {"env": {"A": "1"}, "update": {"unavailable_max": 1}}
+        plan = await stage.gateway.plan(ANNA, [web | {"spec": ending}], namespace="default")
+        assert plan.jobs[0].sentence == "version 2 of 2 tasks, 1 at a time: 1 task would end first."
+        assert plan.starts and plan.sentence == "nothing would wait for room."
+        fewer = await stage.gateway.plan(ANNA, [web | {"spec": web["spec"] | {"count": 1}}], namespace="default")
+        assert fewer.jobs[0].sentence == "1 task instead of 2: 1 task would end."
 
     play(scene)
 
