@@ -15,17 +15,8 @@ from shunter.planning.planner import Planner, Stages
 from shunter.planning.scores import SCORES
 from shunter.planning.view import Decision, Queued, QueueRules, Rules, TaskClass
 from tests.unit.planning.clusters import chosen
+from tests.unit.planning.stories import PLENTY, STAGES, yard_of
 from tests.unit.planning.yards import Yard
-
-PLENTY = 10**6
-STAGES = Stages(SCORES["bin-pack"])
-
-
-def yard_of(*cpus: int) -> Yard:
-    yard = Yard()
-    for cpu in cpus:
-        yard.add(cpu)
-    return yard
 
 
 def member(yard: Yard, count: int, gang: int = 1, priority: int = 50, since: int = 0, **needs: int) -> Queued:
