@@ -14,6 +14,7 @@ from pathlib import Path
 
 from shunter.ports.store import Commit
 from shunter.simulation import world
+from shunter.simulation.manager import SimulatedManager
 
 SEEDS = "0-500,1000000-1000200"  # what `make sim-ci` runs
 
@@ -46,7 +47,7 @@ def hash_seed(seed: int) -> str:
     digest, rounds = hashlib.sha256(), 0
     note_durable = world.World.durable
 
-    def durable(self: world.World, manager: world.SimulatedManager, commit: Commit) -> None:
+    def durable(self: world.World, manager: SimulatedManager, commit: Commit) -> None:
         nonlocal rounds
         rounds += 1
         digest.update(len(commit.body).to_bytes(8, "big") + commit.body)
