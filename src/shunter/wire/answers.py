@@ -1,4 +1,5 @@
-"""What a view works out on demand as a message of `shunter.v1`, and back."""
+"""What a view works out on demand as a message of `shunter.v1`, and back. All but how jobs are called (`called`): that
+is for policies in the manager, and nobody outside can ask for it."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ def answers_message(answers: Answers) -> pb.Answers:
         leaving={class_id: pb.Counts(by_row=counts) for class_id, counts in answers.leaving.items()},
         presence={match: pb.Counts(by_row=counts) for match, counts in answers.presence.items()},
         matches={match: pb.Holds(by_class=holds) for match, holds in answers.matches.items()},
+        longest_s={class_id: pb.Seconds(by_count=seconds) for class_id, seconds in answers.longest_s.items()},
     )
     if answers.repels is not None:
         message.repels.SetInParent()
@@ -45,6 +47,7 @@ def read_answers(message: pb.Answers) -> Answers:
         presence={match: dict(counts.by_row) for match, counts in message.presence.items()},
         matches={match: dict(holds.by_class) for match, holds in message.matches.items()},
         repels=repels,
+        longest_s={class_id: dict(seconds.by_count) for class_id, seconds in message.longest_s.items()},
     )
 
 

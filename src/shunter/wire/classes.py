@@ -50,6 +50,7 @@ def _rules_message(rules: RuleRow) -> pb.Rules:
             pb.Affinity(to=each.to, match=each.match, require=each.require, weight=each.weight, anti=each.anti)
             for each in rules.affinity
         ],
+        group=rules.group,
     )
 
 
@@ -61,4 +62,5 @@ def _read_rules(message: pb.Rules) -> RuleRow:
         message.distinct,
         tuple(Spread(each.label, each.weight) for each in message.spread),
         tuple(Affinity(each.to, each.match, each.require, each.weight, each.anti) for each in message.affinity),
+        message.group,
     )

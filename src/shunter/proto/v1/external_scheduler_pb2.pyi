@@ -186,20 +186,22 @@ class TaskClass(_message.Message):
     def __init__(self, id: _Optional[int] = ..., needs: _Optional[_Mapping[str, int]] = ..., namespace: _Optional[str] = ..., user: _Optional[str] = ..., priority: _Optional[int] = ..., datacenters: _Optional[_Iterable[str]] = ..., constraints: _Optional[_Iterable[str]] = ..., queue: _Optional[str] = ..., runtime: _Optional[str] = ..., deadline_ms: _Optional[int] = ..., rules: _Optional[_Union[Rules, _Mapping]] = ...) -> None: ...
 
 class Rules(_message.Message):
-    __slots__ = ("job", "gang", "exclusive", "distinct", "spread", "affinity")
+    __slots__ = ("job", "gang", "exclusive", "distinct", "spread", "affinity", "group")
     JOB_FIELD_NUMBER: _ClassVar[int]
     GANG_FIELD_NUMBER: _ClassVar[int]
     EXCLUSIVE_FIELD_NUMBER: _ClassVar[int]
     DISTINCT_FIELD_NUMBER: _ClassVar[int]
     SPREAD_FIELD_NUMBER: _ClassVar[int]
     AFFINITY_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
     job: int
     gang: int
     exclusive: bool
     distinct: str
     spread: _containers.RepeatedCompositeFieldContainer[Spread]
     affinity: _containers.RepeatedCompositeFieldContainer[Affinity]
-    def __init__(self, job: _Optional[int] = ..., gang: _Optional[int] = ..., exclusive: _Optional[bool] = ..., distinct: _Optional[str] = ..., spread: _Optional[_Iterable[_Union[Spread, _Mapping]]] = ..., affinity: _Optional[_Iterable[_Union[Affinity, _Mapping]]] = ...) -> None: ...
+    group: int
+    def __init__(self, job: _Optional[int] = ..., gang: _Optional[int] = ..., exclusive: _Optional[bool] = ..., distinct: _Optional[str] = ..., spread: _Optional[_Iterable[_Union[Spread, _Mapping]]] = ..., affinity: _Optional[_Iterable[_Union[Affinity, _Mapping]]] = ..., group: _Optional[int] = ...) -> None: ...
 
 class Spread(_message.Message):
     __slots__ = ("label", "weight")
@@ -288,7 +290,7 @@ class Licence(_message.Message):
     def __init__(self, name: _Optional[str] = ..., total: _Optional[int] = ..., used: _Optional[int] = ...) -> None: ...
 
 class Answers(_message.Message):
-    __slots__ = ("classes", "running", "lowest_priority", "tally", "leaving", "presence", "matches", "repels")
+    __slots__ = ("classes", "running", "lowest_priority", "tally", "leaving", "presence", "matches", "repels", "longest_s")
     class TallyEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -317,6 +319,13 @@ class Answers(_message.Message):
         key: str
         value: Holds
         def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Holds, _Mapping]] = ...) -> None: ...
+    class LongestSEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: int
+        value: Seconds
+        def __init__(self, key: _Optional[int] = ..., value: _Optional[_Union[Seconds, _Mapping]] = ...) -> None: ...
     CLASSES_FIELD_NUMBER: _ClassVar[int]
     RUNNING_FIELD_NUMBER: _ClassVar[int]
     LOWEST_PRIORITY_FIELD_NUMBER: _ClassVar[int]
@@ -325,6 +334,7 @@ class Answers(_message.Message):
     PRESENCE_FIELD_NUMBER: _ClassVar[int]
     MATCHES_FIELD_NUMBER: _ClassVar[int]
     REPELS_FIELD_NUMBER: _ClassVar[int]
+    LONGEST_S_FIELD_NUMBER: _ClassVar[int]
     classes: _containers.RepeatedCompositeFieldContainer[TaskClass]
     running: Running
     lowest_priority: int
@@ -333,7 +343,8 @@ class Answers(_message.Message):
     presence: _containers.MessageMap[str, Counts]
     matches: _containers.MessageMap[str, Holds]
     repels: Repels
-    def __init__(self, classes: _Optional[_Iterable[_Union[TaskClass, _Mapping]]] = ..., running: _Optional[_Union[Running, _Mapping]] = ..., lowest_priority: _Optional[int] = ..., tally: _Optional[_Mapping[int, Counts]] = ..., leaving: _Optional[_Mapping[int, Counts]] = ..., presence: _Optional[_Mapping[str, Counts]] = ..., matches: _Optional[_Mapping[str, Holds]] = ..., repels: _Optional[_Union[Repels, _Mapping]] = ...) -> None: ...
+    longest_s: _containers.MessageMap[int, Seconds]
+    def __init__(self, classes: _Optional[_Iterable[_Union[TaskClass, _Mapping]]] = ..., running: _Optional[_Union[Running, _Mapping]] = ..., lowest_priority: _Optional[int] = ..., tally: _Optional[_Mapping[int, Counts]] = ..., leaving: _Optional[_Mapping[int, Counts]] = ..., presence: _Optional[_Mapping[str, Counts]] = ..., matches: _Optional[_Mapping[str, Holds]] = ..., repels: _Optional[_Union[Repels, _Mapping]] = ..., longest_s: _Optional[_Mapping[int, Seconds]] = ...) -> None: ...
 
 class Counts(_message.Message):
     __slots__ = ("by_row",)
@@ -347,6 +358,19 @@ class Counts(_message.Message):
     BY_ROW_FIELD_NUMBER: _ClassVar[int]
     by_row: _containers.ScalarMap[int, int]
     def __init__(self, by_row: _Optional[_Mapping[int, int]] = ...) -> None: ...
+
+class Seconds(_message.Message):
+    __slots__ = ("by_count",)
+    class ByCountEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: int
+        value: float
+        def __init__(self, key: _Optional[int] = ..., value: _Optional[float] = ...) -> None: ...
+    BY_COUNT_FIELD_NUMBER: _ClassVar[int]
+    by_count: _containers.ScalarMap[int, float]
+    def __init__(self, by_count: _Optional[_Mapping[int, float]] = ...) -> None: ...
 
 class Holds(_message.Message):
     __slots__ = ("by_class",)
