@@ -1,0 +1,105 @@
+"""What worker and keeper write by hand to each other has every field of the structs that it stands for."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+
+from shunter.model.jobs import TaskSpec
+from shunter.model.messages import Ended, Order
+from shunter.worker import protocol
+from shunter.worker.keeping import wire, work
+from shunter.worker.keeping.lane import Lane
+from shunter.worker.keeping.results import EndedRun, Results
+from shunter.worker.keeping.runner import Runner
+from shunter.worker.keeping.work import Queue, Spec, Work
+from shunter.worker.protocol import Ending, KeeperReport, KeeperRunning, KeeperStarted, KeeperState, TaskPorts
+from tests.unit.wire.filled import Filler, differences, hints_of
+
+TASKS = 2  # of a filled order: as many as it has entries and shown indexes
+
+
+def same(sent: Any, arrived: Any) -> bool:
+    """Whether an array or object as it came over the socket has just the fields of the struct, as they were."""
+    assert len(arrived) == len(hints_of(type(sent)))
+    assert list(differences(sent, msgspec.convert(arrived, type(sent)))) == []
+    return True
+
+
+def filled_order() -> Order:
+    order: Order = Filler().fill(Order)
+    order.last = order.first + TASKS - 1
+    return order
+
+
+def kept_work() -> Work:
+    return Work(msgspec.to_builtins(filled_order()), Spec(msgspec.to_builtins(Filler().fill(TaskSpec)), {}))
+
+
+def test_a_keeper_gets_every_field_of_a_spec() -> None:
+    task = Filler().fill(TaskSpec)
+    verb, id, fields = wire.decode(protocol.spec(5, task))
+    assert (verb, id) == ("spec", 5)
+    assert same(task, fields)
+    assert msgspec.convert(Spec(fields, {}).fields, TaskSpec) == task, "the next worker gets it back"
+    assert len(wire.decode(protocol.spec(5, TaskSpec(("true",))))[2]) == len(fields), "defaults too"
+
+
+def test_a_keeper_gets_every_field_of_an_order_and_gives_it_back() -> None:
+    order = filled_order()
+    _, [fields] = wire.decode(protocol.run([order]))
+    assert same(order, fields)
+    queue = Queue()
+    queue.add(Work(fields, kept_work().spec))
+    assert same(order, wire.decode(wire.encode(queue.orders()[0]).encode()))
+    places = {name: getattr(work, name.upper()) for name in hints_of(Order)}
+    assert list(places.values()) == list(range(len(places)))
+
+
+def test_a_keeper_gets_every_field_of_ports_and_endings() -> None:
+    ports, ending = Filler().fill(TaskPorts), Filler().fill(Ending)
+    assert same(ports, wire.decode(protocol.ports(ports))[1:])
+    assert wire.decode(protocol.stop((1, 2, 3, 4), 5, ending))[3:] == list(dataclasses.astuple(ending))
+
+
+def test_reports_have_every_field_of_what_ended_and_started() -> None:
+    results, kept, started = Results(), kept_work(), Filler().fill(KeeperStarted)
+    results.add_odd(EndedRun(kept, 11, 12, 13, "timeout", "too long"), 14, (15, 16))
+    results.add_started(msgspec.to_builtins(started))
+    line = results.close_report(17)
+    ended = Ended(kept.job, kept.group, kept.attempt, 11, [14], [15], [16], 12, 13, "timeout", "too long")
+    assert list(differences(KeeperReport(1, [ended], [started], 17), protocol.decode(line))) == []
+    assert same(ended, wire.decode(line)[2][0])
+
+
+def test_a_keeper_says_every_field_of_its_state_and_of_what_runs() -> None:
+    """`Lane` and `Runner` themselves need a keeper's process; what they say needs only what they have."""
+    kept, sent, ports = kept_work(), list[bytes](), Filler().fill(TaskPorts)
+    queue, results = Queue(), Results()
+    queue.add(kept)
+    task = SimpleNamespace(work=kept, index=kept.last, started_ms=21, pid=22, ports={"web": 23}, noted=False)
+    segments = SimpleNamespace(number=24, records=25, note_running=lambda *_: None)
+    surroundings = SimpleNamespace(results=results, flush=lambda: None)
+    runner: Any = SimpleNamespace(_segments=segments, _surroundings=surroundings, task=task)
+    Runner.note_running(runner, task)  # type: ignore[arg-type]
+    started = wire.decode(results.close_report(24))[3][0]
+    assert same(KeeperStarted(kept.job, kept.group, kept.attempt, kept.last, 21, 24, 25, 22, {"web": 23}), started)
+    results.acknowledge(1)
+    lane: Any = SimpleNamespace(
+        _runner=runner, _segments=segments, _results=results, _number=26, _queue=queue, _devices={"gpu": ["a"]},
+        _special=SimpleNamespace(ports={(ports.job, ports.group, ports.index, ports.attempt): ports.ports}),
+        _link=SimpleNamespace(send=sent.append),
+    )  # fmt: skip
+    Lane._send_state(lane)
+    state = protocol.decode(sent[0])
+    assert isinstance(state, KeeperState)
+    assert len(wire.decode(sent[0])) == 1 + len(hints_of(KeeperState))
+    assert (state.number, state.segment, state.devices, state.ports) == (26, 24, {"gpu": ["a"]}, [ports])
+    spec = msgspec.convert(kept.spec.fields, TaskSpec)
+    order = msgspec.convert(kept.part(kept.last, kept.last), Order)
+    running = KeeperRunning(order, kept.last, 21, 24, 25, 22, spec, {"web": 23})
+    assert state.running == running
+    assert same(running, wire.decode(sent[0])[5])
