@@ -38,7 +38,7 @@ class Filler:
             return tuple(self.fill(each) for each in arguments)
         if origin in (list, tuple, set, frozenset):
             return origin(self._items(arguments[0]))
-        if origin is dict:
+        if origin in (dict, Mapping):
             return dict(zip(self._items(arguments[0]), self._items(arguments[1]), strict=True))
         return self._single(hint)
 
@@ -70,7 +70,7 @@ class Filler:
             str: f"text {number}",
             bytes: b"bytes %d" % number,
             bool: True,
-            type(None): None,
+            None: None,
             msgspec.Raw: msgspec.Raw(msgspec.msgpack.encode(number)),
         }
         assert hint in made, f"say in {__name__} how a {hint} is made"

@@ -10,15 +10,17 @@ import pytest
 
 from shunter.model.jobs import Spread
 from shunter.model.situations import TASKS, WANTS, Situation
+from shunter.planning.answers import class_row, read_class
 from shunter.planning.deltas import ViewWriter
 from shunter.planning.limited_view import limit_view, view_hash
 from shunter.planning.planner import build_policy
-from shunter.planning.view import ClusterView, Decision, Queued, Rules
+from shunter.planning.view import ClusterView, Decision, Queued, Rules, TaskClass
 from shunter.planning.view_reader import ViewReader
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.scheduler import Room
 from shunter.wire.situations import read_situation, situation_message
 from tests.unit.planning.yards import Yard
+from tests.unit.wire.filled import Filler, differences
 
 NOW, PLENTY, JOB = 100.0, 1_000, 7
 
@@ -85,6 +87,11 @@ def test_two_groups_with_rules_over_a_label_go_where_they_go_in_process(name: st
     view = two_groups(**rules)
     near, far = (make_policy(name).decide(each, NOW, PLENTY) for each in (view, far_view(view)))
     assert placed(far) == placed(near)
+
+
+def test_every_field_of_a_class_and_its_rules_is_told() -> None:
+    task_class = Filler().fill(TaskClass)
+    assert list(differences(task_class, read_class(class_row(task_class)))) == []
 
 
 def test_a_remote_view_shows_the_groups_of_a_job() -> None:
