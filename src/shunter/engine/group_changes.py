@@ -118,6 +118,8 @@ def adopt_group(state: State, group: Group) -> None:
     for each, count in enumerate(group.counts):
         if count:
             state.task_counts[each] += count
+    if group.spec.affinity and group.repels:
+        state.repelling[group.slot] = group
     if group.node and group.job.type in EVERYWHERE:
         state.lasting.adopt(group)
 
@@ -128,6 +130,7 @@ def drop_group(state: State, group: Group) -> None:
             state.task_counts[each] -= count
     state.table.release(group.base, group.count)
     state.groups[group.slot] = None
+    state.repelling.pop(group.slot, None)
     state.free_slots.append(group.slot)
     group.ready = []
     group.task_class.members -= 1

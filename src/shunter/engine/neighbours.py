@@ -75,15 +75,15 @@ def matches(state: State, match: str, class_id: int) -> bool:
 
 
 def repels(state: State, class_id: int) -> IntArray | None:
-    """Tasks on each row of jobs that want nobody like this beside them; None if there are none."""
+    """Tasks on each row that want nobody like this beside them; None if there are none."""
     counts: IntArray | None = None
     jobs = _jobs_of(state, class_id)
-    for other in state.repelling.values():
-        for group in other.groups:
-            rules = [rule for rule in group.spec.affinity if rule.to == "job" and rule.anti and rule.require]
-            if any(parse_job_match(rule.match).holds(facts(job)) for rule in rules for job in jobs if job is not other):
-                counts = np.zeros(state.nodes.view.count, np.int64) if counts is None else counts
-                np.add.at(counts, _live_nodes(state, group), 1)
+    for group in state.repelling.values():
+        rules = [rule for rule in group.spec.affinity if rule.to == "job" and rule.anti and rule.require]
+        others = [job for job in jobs if job is not group.job]
+        if any(parse_job_match(rule.match).holds(facts(job)) for rule in rules for job in others):
+            counts = np.zeros(state.nodes.view.count, np.int64) if counts is None else counts
+            np.add.at(counts, _live_nodes(state, group), 1)
     return counts
 
 

@@ -87,6 +87,11 @@ class Group:
         """When tasks that wait for their time, and for no node, may start: in ms."""
         return [at_ms for at_ms in (self.delayed or {}).values() if at_ms < BOUND_MS]
 
+    @property
+    def repels(self) -> bool:
+        """Whether some other jobs must not run beside its tasks, by the spec that these follow."""
+        return any(rule.anti and rule.require and rule.to == "job" for rule in self.spec.affinity)
+
     def shows(self, index: int) -> int:
         """The task index that people see."""
         return index if self.shown is None else self.shown[index]
@@ -160,13 +165,6 @@ class Job:
         if not self.groups and self.state is not JobState.STOPPING:
             return False
         return all(group.is_over for group in self.groups)
-
-    @property
-    def repels(self) -> bool:
-        """Whether some others must not run beside it."""
-        return any(
-            rule.anti and rule.require and rule.to == "job" for spec in self.blueprint.groups for rule in spec.affinity
-        )
 
     @property
     def has_gangs(self) -> bool:

@@ -62,7 +62,7 @@ class State:
         self.job_counts = [0] * len(JobState)
         self.holders: dict[tuple[str, str], Holder] = {}  # (namespace, user) -> what their lanes reserve
         self.licences_used: Counter[str] = Counter()
-        self.repelling: dict[int, Job] = {}  # jobs that want some others not beside them
+        self.repelling: dict[int, Group] = {}  # by slot: groups whose own spec wants some other jobs not beside them
         self.ganged: dict[int, Job] = {}  # jobs with gangs
         # Not part of the committed state: what waits, as policies see it, and the classes to look at again for that.
         self.waiting = Waiting()
@@ -184,8 +184,6 @@ class State:
         if job.type in EVERYWHERE:
             self.lasting.everywhere[job.id] = job
         self.job_counts[job.state] += 1
-        if job.repels:
-            self.repelling[job.id] = job
         if job.has_gangs:
             self.ganged[job.id] = job
         names = self.names.setdefault(job.namespace, {})
@@ -221,8 +219,6 @@ class State:
         self.leave_blueprint(older)
         job.options = _options_of(change.options)
         job.version, job.priority, job.labels = change.version, change.priority, change.labels
-        if job.repels:
-            self.repelling[job.id] = job
         lasting_changes.job_updated(self, job, change)
 
     def _job_refined(self, change: c.JobRefined) -> None:
@@ -242,7 +238,6 @@ class State:
 
     def _job_ended(self, change: c.JobEnded) -> None:
         job = self.jobs.pop(change.job)
-        self.repelling.pop(job.id, None)
         self.ganged.pop(job.id, None)
         self.move_job(job, JobEvent(change.event))
         self.job_counts[job.state] -= 1
