@@ -27,8 +27,8 @@ class EdgeBook:
         return self._settled.get(job, {})
 
     def dependents(self, job: int) -> list[tuple[int, int]]:
-        """Who waits for this job: (job, place of its edge), in the order in which they came."""
-        return list(self._dependents.get(job, ()))
+        """Who waits for this job: (job, place of its edge), the oldest job first, whatever it waited for before."""
+        return sorted(self._dependents.get(job, ()))
 
     def begin(self, job: int, targets: list[int]) -> None:
         """A new job waits for these."""

@@ -14,7 +14,7 @@ Task = tuple[int, int, int]  # job, group, index
 
 class MoveBook:
     def __init__(self) -> None:
-        self.bound: dict[Task, int] = {}  # -> node
+        self.bound: dict[Task, int] = {}  # -> node; who was asked to move first is placed first
         self._ledger = Ledger()  # for asking which nodes match
 
     def ledger(self, nodes: Nodes) -> Ledger:
@@ -33,7 +33,7 @@ class MoveBook:
         return {}  # its change needs the task table: see `engine.task_changes`
 
     def dump(self) -> list[list[int]]:
-        return [[*task, node] for task, node in sorted(self.bound.items())]
+        return [[*task, node] for task, node in self.bound.items()]
 
     def load(self, dump: list[list[int]]) -> None:
         self.bound = {(job, group, index): node for job, group, index, node in dump}
