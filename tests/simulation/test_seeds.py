@@ -26,7 +26,7 @@ EVENTS = (
     "commit.failed_before", "commit.failed_after", "message.lost", "message.duplicated", "message.late",
     "answer.lost", "snapshot.saved", "submit.refused", "stop.asked", "manager.killed", "manager.ended",
 )  # fmt: skip
-CHECKS = ("round", "audit", "recovery", "replay", "order", "start", "result")
+CHECKS = ("round", "audit", "snapshot", "recovery", "replay", "order", "start", "result")
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))

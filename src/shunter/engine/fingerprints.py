@@ -1,86 +1,85 @@
-"""All of the committed state in a form that can be compared, whatever way it came about: live, replayed or loaded.
-Used by the simulator's checkers and by tests.
+"""All of the committed state, and every index that is worked out from it, in a form that can be compared, whatever way
+it came about: live, replayed or loaded. Used by the simulator's checkers and by tests.
+
+`ALL` names each attribute of the state, of its records and of its books, or says why it is left out.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from shunter.engine.records import Group, Job
+from shunter.engine.fingerprint_books import ALL_OF_BOOKS, BOOKS
+from shunter.engine.fingerprint_facts import Facts, Sight, without_zeroes
+from shunter.engine.fingerprint_nodes import ALL_OF_NODES, NODES
+from shunter.engine.fingerprint_records import ALL_OF_RECORDS, BLUEPRINT, CLASS, HOLDER, JOB, SLOTS, TABLE
 from shunter.engine.state import State
-from shunter.model.jobs import PORT_PREFIX
+
+_SHOWN = "what policies were shown in this life"
 
 
 def fingerprint(state: State) -> dict[str, Any]:
-    table, delayed = state.table, _delayed(state)
-    return {
-        "version": state.version,
-        "next_job": state.next_job,
-        "counts": (list(state.task_counts), list(state.job_counts)),
-        "jobs": {job.id: _describe_job(state, job) for job in state.jobs.values()},
-        "lanes": sorted(
-            (record.id, repr(record.key), lanes.node, lanes.width, lanes.outstanding)
-            for record in state.classes.values()
-            for lanes in record.lanes.values()
-        ),
-        "classes": sorted(
-            (record.id, record.queued + delayed[record.id], record.members) for record in state.classes.values()
-        ),
-        "nodes": {
-            node.name: (
-                node.id, node.boot, node.datacenter, node.labels, node.attributes, node.state.word, node.reason,
-                _capacity(state, node.id), _amounts(state, state.nodes.view.reserved[node.id].tolist()),
-                int(state.nodes.tasks[node.id]), node.switched_by, node.switched_because, node.is_drain_asked,
-                node.drain_deadline_ms,
-            )
-            for node in state.nodes.records.values()
+    return STATE.of(Sight(state), state)
+
+
+def _jobs(sight: Sight, state: State) -> dict[str, Any]:
+    return {"order": list(state.jobs), "each": {job.id: JOB.of(sight, job) for job in state.jobs.values()}}
+
+
+def _classes(sight: Sight, state: State) -> dict[str, Any]:
+    return {"order": list(state.classes), "each": {id: CLASS.of(sight, record) for id, record in state.classes.items()}}
+
+
+def _repelling(_: Sight, state: State) -> list[tuple[int, int, bool]]:
+    return sorted((group.job.id, group.number, group.slot == slot) for slot, group in state.repelling.items())
+
+
+def _unpinned(_: Sight, state: State) -> list[int]:
+    """Classes of one node that nobody would try. How long one stays that has nothing ready any more is no matter."""
+    return [id for id, record in state.classes.items() if record.key.node and record.queued and id not in state.pinned]
+
+
+def _book(name: str) -> Callable[[Sight, State], dict[str, Any]]:
+    return lambda sight, state: BOOKS[name].of(sight, state.books[name])
+
+
+STATE = Facts(
+    State,
+    plain=("version", "keys", "next_job", "next_class", "task_counts", "job_counts", "payload_bytes", "class_ids"),
+    told={
+        "table": lambda sight, state: TABLE.of(sight, state.table),
+        "nodes": lambda sight, state: NODES.of(sight, state.nodes),
+        "jobs": _jobs,
+        "names": lambda _, state: {
+            space: {name: job.id for name, job in names.items()} for space, names in state.names.items()
         },
-        "keys": dict(state.keys),
-        "books": {name: book.dump() for name, book in state.books.items()},
-        "usage": {who: _amounts(state, used.tolist()) for who, used in state.usage.items() if used.any()},
-        "owners": state.nodes.view.owner[: state.nodes.view.count].tolist(),
-        "live": int(np.isin(table.state[: table.used], (2, 3, 4)).sum()),
-    }  # fmt: skip
-
-
-def _delayed(state: State) -> Counter[int]:
-    """Queued tasks by class that wait out their back-off: whether one is due is a matter of time, not of state."""
-    delayed: Counter[int] = Counter()
-    for group in state.groups:
-        if group is not None and group.delayed:
-            delayed[group.task_class.id] += len(group.delayed)
-    return delayed
-
-
-def _describe_job(state: State, job: Job) -> tuple[object, ...]:
-    columns = [
-        tuple(getattr(state.table, name)[group.base : group.base + group.count].tobytes() for name in
-              ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log"))
-        for group in job.groups
-    ]  # fmt: skip
-    return (
-        job.ref, job.type, job.priority, job.labels, job.user, job.submitted_ms, job.state, job.started_ms, job.reason,
-        job.blueprint.body, job.options, job.version, job.next_group, job.is_held, columns,
-        [_describe_group(group) for group in job.groups],
-    )  # fmt: skip
-
-
-def _describe_group(group: Group) -> tuple[object, ...]:
-    return (
-        group.number, group.part, group.blueprint.body, group.node, group.shown, group.counts, group.history or [],
-        group.reasons or {}, group.coming_back or set(), group.avoiding or {}, group.ports or {}, group.health or {},
-    )  # fmt: skip
-
-
-def _capacity(state: State, node: int) -> dict[str, int]:
-    """Without ports, of which every node has one each as soon as somebody asks."""
-    amounts = _amounts(state, state.nodes.view.capacity[node].tolist())
-    return {resource: amount for resource, amount in amounts.items() if not resource.startswith(PORT_PREFIX)}
-
-
-def _amounts(state: State, used: list[int]) -> dict[str, int]:
-    """By name and without zeroes, because a column may come later in one life than in another."""
-    return {resource: amount for resource, amount in zip(state.nodes.view.resources, used, strict=False) if amount}
+        "older_runs": lambda _, state: {key: [job.id for job in runs] for key, runs in state.older_runs.items()},
+        "groups": lambda sight, _: sorted((group.job.id, group.number) for group in sight.groups),
+        "classes": _classes,
+        "key_order": lambda _, state: list(state.key_order),
+        "holders": lambda sight, state: {who: HOLDER.of(sight, each) for who, each in state.holders.items()},
+        "licences_used": lambda _, state: without_zeroes(state.licences_used),
+        "repelling": _repelling,
+        "ganged": lambda _, state: list(state.ganged),
+        "queue_widths": lambda _, state: without_zeroes(state.queue_widths),
+        "pinned": _unpinned,
+        "_blueprints": lambda sight, state: {
+            body: BLUEPRINT.of(sight, each) for body, each in state._blueprints.items()
+        },
+        "slots": lambda sight, state: SLOTS.of(sight, state.slots),
+        **{name: _book(name) for name in BOOKS},
+    },
+    left_out={
+        "last_runs": "history's: the store forgets names a while before the round that says so",
+        "waiting": _SHOWN,
+        "touched_classes": _SHOWN,
+        "kept": _SHOWN,
+        "gathering": _SHOWN,
+        "avoiders": _SHOWN,
+        "books": "the books, each of which is an attribute too",
+        "_next_blueprint": "serials name specs in the orders of one life",
+        "free_slots": "who has which slot depends on who left when, which a snapshot does not know",
+        "_appliers": "functions",
+    },
+)
+ALL: tuple[Facts[Any], ...] = (STATE, *ALL_OF_RECORDS, *ALL_OF_NODES, *ALL_OF_BOOKS)

@@ -14,7 +14,7 @@ from shunter.engine.changes import Change, LanesSet, TaskEnded, TasksMoved, deco
 from shunter.engine.engine import Engine
 from shunter.engine.fingerprints import fingerprint
 from shunter.engine.records import ClassKey
-from shunter.engine.snapshots import load
+from shunter.engine.snapshots import load, make_snapshot
 from shunter.engine.state import State
 from shunter.engine.submits import Submitted
 from shunter.engine.table import unpack_columns
@@ -32,6 +32,7 @@ from shunter.simulation.object_rules import check_objects
 from shunter.simulation.placing_rules import check_gangs, check_lanes, check_placed
 
 AUDIT_EVERY = 8  # rounds
+SNAPSHOT_EVERY = 8  # audits
 
 
 @dataclass(slots=True)
@@ -106,6 +107,9 @@ class Checkers:
 
     def on_audit(self, state: State) -> None:
         self.require_same(state, "the live state")
+        if self.checked["audit"] % SNAPSHOT_EVERY == 0:
+            self.require_same(load(make_snapshot(state)), "a snapshot of the live state")
+            self.checked["snapshot"] += 1
         audit(state, self.ledger)
         self.checked["audit"] += 1
 

@@ -101,6 +101,8 @@ class LastingBook:
         homes[key].remove(group)
         if not homes[key]:
             del homes[key]
+        if not homes:
+            del self.homes[group.job.id]
 
     def end(self, job_id: int) -> None:
         for index in (self.jobs, self.everywhere, self.homes, self.alarms):
