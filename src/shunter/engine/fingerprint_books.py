@@ -82,7 +82,8 @@ OBJECTS = Facts(
     plain=("revision", "next_uid", "_names", "applications", "submitted"),
     told={
         **{name: _items(name) for name in ("testbeds", "batch_jobs", "schedulings")},
-        **{name: _inner(name) for name in ("users", "asking", "naming", "claimed", "aiming")},
+        "claimed": lambda _, book: {by: list(jobs) for by, jobs in book.claimed.items()},
+        **{name: _inner(name) for name in ("users", "asking", "naming", "aiming")},
     },
     left_out={
         "_nodes": "the columns of nodes, which the state has too",

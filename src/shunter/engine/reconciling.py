@@ -20,7 +20,7 @@ from shunter.engine.applications import (
     stop_application,
     uses_of,
 )
-from shunter.engine.books.objects import Key, ObjectBook, named_jobs
+from shunter.engine.books.objects import Key, named_jobs
 from shunter.engine.endings import end_jobs
 from shunter.engine.objects import move
 from shunter.engine.past_schedulings import past_scheduling
@@ -210,7 +210,7 @@ def _look_at_scheduling(round: Round, scheduling: Scheduling) -> bool:
         book.batch_jobs.get,
         testbed,
         round.now_ms,
-        claimed=lambda: _claimed_by(book, name),
+        claimed=lambda: [book.batch_jobs[job] for job in book.claimed.get(name, ())],
         other=book.schedulings.get,
         memory=book.memories.setdefault(name, Memory()),
     )
@@ -226,11 +226,6 @@ def _look_at_scheduling(round: Round, scheduling: Scheduling) -> bool:
         round.record(c.ObjectDropped(SCHEDULING, scheduling.meta.uid, round.now_ms, str(name)))
         _stir_waiting(round.state, scheduling)
     return bool(outcome.requests)
-
-
-def _claimed_by(book: ObjectBook, scheduling: ObjectName) -> list[BatchJob]:
-    """The oldest first: in which order they were claimed is not kept."""
-    return sorted((book.batch_jobs[job] for job in book.claimed.get(scheduling, ())), key=lambda job: job.meta.uid)
 
 
 def _claim(round: Round, name: ObjectName, outcome: SchedulingOutcome) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from shunter.engine import changes as c
 from shunter.engine.books.edges import EdgeBook
 from shunter.engine.snapshots import load, make_snapshot
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import SCHEDULING
 from tests.unit.engine.object_stage import command, make, queue, ready
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play, spec
@@ -39,16 +37,13 @@ def test_tasks_that_were_moved_wait_for_their_node_in_the_order_in_which_that_wa
     play(scene)
 
 
-def test_a_scheduling_releases_its_jobs_by_age_however_it_came_to_claim_them() -> None:
+def test_a_scheduling_has_its_jobs_in_the_order_in_which_it_claimed_them() -> None:
     async def scene(stage: Stage) -> None:
         await ready(stage)
         await make(stage, command("a"), command("b"))
         await make(stage, queue("q", "b", "a"))
-        before = stage.engine.state.version
-        await stage.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
-        await stage.settle()
-        rounds = await stage.store.rounds_after(before, 100)
-        changes = [change for logged in rounds for change in c.decode_round(logged.body)]
-        assert [each.ref for each in changes if isinstance(each, c.BatchJobClaimed)] == ["default/a", "default/b"]
+        for state in (stage.engine.state, load(make_snapshot(stage.engine.state))):
+            [claimed] = state.objects.claimed.values()
+            assert [job.name for job in claimed] == ["b", "a"]
 
     play(scene)

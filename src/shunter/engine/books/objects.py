@@ -64,7 +64,7 @@ class ObjectBook:
         self.users: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> BatchJobs with executors in its slots
         self.asking: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> BatchJobs that were told to use it
         self.naming: dict[ObjectName, dict[ObjectName, None]] = {}  # BatchJob -> Schedulings that name it
-        self.claimed: dict[ObjectName, dict[ObjectName, None]] = {}  # Scheduling -> BatchJobs that it claims
+        self.claimed: dict[ObjectName, dict[ObjectName, None]] = {}  # Scheduling -> BatchJobs, as it claimed them
         self.aiming: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> Schedulings that aim at it
         self.submitted: dict[ObjectName, None] = {}  # BatchJobs of which some executors have no node yet
         # Not part of the committed state:
@@ -120,12 +120,18 @@ class ObjectBook:
             "objects": [
                 [kind, msgspec.msgpack.encode(object)] for kind in KINDS for object in self._tables[kind].values()
             ],
+            "claims": [self.batch_jobs[job].meta.uid for jobs in self.claimed.values() for job in jobs],
         }
 
     def load(self, dump: dict[str, Any]) -> None:
         self.revision, self.next_uid = dump["revision"], dump["next_uid"]
         for kind, body in dump["objects"]:
             self._put(kind, None, msgspec.msgpack.decode(body, type=_TYPES[kind]))
+        for uid in dump.get("claims", ()):  # they are released in this order
+            claim = self.batch_jobs[self._names[uid]].claim
+            assert claim is not None, f"BatchJob {uid} is claimed"
+            jobs = self.claimed[claim.scheduling]
+            jobs[self._names[uid]] = jobs.pop(self._names[uid])
         self.stir_all()
 
     # ---- changes ----
