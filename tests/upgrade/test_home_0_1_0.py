@@ -26,7 +26,7 @@ from shunter.engine.snapshots import load, make_snapshot
 from shunter.engine.state import State
 from shunter.engine.table import unpack_columns
 from shunter.model.batch_jobs import BatchJobState
-from shunter.model.jobs import After, JobSpec
+from shunter.model.jobs import PORT_PREFIX, After, JobSpec
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.model.object_meta import ObjectName
 from shunter.model.past_schedulings import PastRun, PastScheduling
@@ -219,9 +219,16 @@ def test_nodes_are_as_they_were(state: State) -> None:
     assert (n1.state, n2.state, n1.datacenter) == (NodeState.READY, NodeState.READY, "dc1")
     assert (n1.switched_by, n2.switched_by, n2.switched_because) == ("", "cordon", "by admin")
     assert (n2.is_drain_asked, n2.drain_deadline_ms) == (False, 0)
-    nodes = fingerprint(state)["nodes"]
-    assert nodes["n1"][7:10] == ({"cpu": 4000, "memory": 4 * 2**30, "disk": 2**30}, {"cpu": 800}, 7)
-    assert nodes["n2"][7:10] == ({"cpu": 1000, "memory": 2**30, "disk": 2**30}, {"cpu": 200}, 2)
+    assert _amounts(state, "capacity", 1) == {"cpu": 4000, "memory": 4 * 2**30, "disk": 2**30}
+    assert _amounts(state, "capacity", 2) == {"cpu": 1000, "memory": 2**30, "disk": 2**30}
+    assert (_amounts(state, "reserved", 1), _amounts(state, "reserved", 2)) == ({"cpu": 800}, {"cpu": 200})
+    assert (state.nodes.tasks[1], state.nodes.tasks[2]) == (7, 2)
+
+
+def _amounts(state: State, column: str, node: int) -> dict[str, int]:
+    """Without zeroes, and without ports, of which every node has one each."""
+    amounts = zip(state.nodes.view.resources, getattr(state.nodes.view, column)[node].tolist(), strict=True)
+    return {name: amount for name, amount in amounts if amount and not name.startswith(PORT_PREFIX)}
 
 
 def test_testbeds_batch_jobs_and_schedulings_are_as_they_were(state: State) -> None:
