@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from shunter.engine.engine import Engine
-from shunter.engine.events import CATALOGUE
-from shunter.engine.inventories import on_inventory
-from shunter.engine.nodes import on_hello, on_label, on_node_event
-from shunter.engine.reports import on_ended, on_lost, on_returned, on_started
+from shunter.engine.jobs.stop import on_queue_timeout, on_stop
+from shunter.engine.jobs.submit import on_submit
+from shunter.engine.nodes.inventory import on_inventory
+from shunter.engine.nodes.registration import on_hello, on_label, on_node_event
+from shunter.engine.nodes.reports import on_ended, on_lost, on_returned, on_started
+from shunter.engine.read.events import CATALOGUE
 from shunter.engine.round import TimerKind
-from shunter.engine.state import State
-from shunter.engine.stops import on_queue_timeout, on_stop
-from shunter.engine.submits import on_submit
+from shunter.engine.state.state import State
 from shunter.model.lifecycles import NodeEvent
 
 EVENTS = Path(__file__).parent.parent / "docs" / "events.md"

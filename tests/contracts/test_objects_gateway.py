@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.engine.books.objects import RECENT_MAX
+from shunter.engine.state.registries.objects import RECENT_MAX
 from shunter.ports.objects import ObjectQuery
 from tests.unit.gateway.stage import GatewayStage, play
 

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from shunter.adapters.grpc.external import SchedulerServer
-from shunter.engine.replay import Replay
+from shunter.engine.policy.replay import Replay
 from shunter.gateway.tokens import Tokens
 from shunter.model.flights import Began, Step, is_same
 from shunter.model.situations import DecisionAnswer, DecisionRow, Situation

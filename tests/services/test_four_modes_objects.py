@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from shunter.engine.replay import Replay
+from shunter.engine.policy.replay import Replay
 from shunter.model.batch_jobs import BatchJob, BatchJobSpec
 from shunter.model.flights import Began, Decided, Shown, Step, is_same
 from shunter.model.object_manifests import read_objects

@@ -15,16 +15,16 @@ import msgspec
 import pytest
 
 from shunter.adapters.sqlite.store import SqliteStore
-from shunter.engine.books.dead import DeadLetter
-from shunter.engine.books.queues import Queue
-from shunter.engine.endings import Summary
-from shunter.engine.fingerprints import fingerprint
-from shunter.engine.records import Group, Job
+from shunter.engine.jobs.finish import Summary
 from shunter.engine.recovery import recover
 from shunter.engine.round import TimerKind
-from shunter.engine.snapshots import load, make_snapshot
-from shunter.engine.state import State
-from shunter.engine.table import unpack_columns
+from shunter.engine.state.fingerprints.fingerprint import fingerprint
+from shunter.engine.state.records import Group, Job
+from shunter.engine.state.registries.dead_letters import DeadLetter
+from shunter.engine.state.registries.queues import Queue
+from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.state import State
+from shunter.engine.state.task_table import unpack_columns
 from shunter.model.batch_jobs import BatchJobState
 from shunter.model.jobs import PORT_PREFIX, After, JobSpec
 from shunter.model.lifecycles import NodeState, TaskState

@@ -20,9 +20,9 @@ from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_ad
 from shunter.app.outside import OutsidePolicies
 from shunter.app.places import LocalPlace, Place, SimulatedPlace
 from shunter.app.policies import find_policies
-from shunter.engine.books.cluster import FLIGHT_SETTING, HEARTBEAT_SETTING, POLICY_SETTING
-from shunter.engine.brain import Brain
 from shunter.engine.engine import Engine
+from shunter.engine.policy.active_policy import Brain
+from shunter.engine.state.registries.cluster import FLIGHT_SETTING, HEARTBEAT_SETTING, POLICY_SETTING
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.policies import choose_policy
 from shunter.gateway.tokens import Tokens, ensure_token

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from shunter.engine.driving import drive
 from shunter.engine.engine import Engine
+from shunter.engine.policy.policy_loop import drive
 from shunter.planning.policies import Remote
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock

@@ -9,7 +9,7 @@ import msgspec
 
 from shunter.adapters.files.flight import read_frames, unread_bytes
 from shunter.app.policies import find_policies
-from shunter.engine.replay import Replay
+from shunter.engine.policy.replay import Replay
 from shunter.model.errors import Invalid, Problem
 from shunter.model.flights import FlightRecord, Replayed, decode_record
 

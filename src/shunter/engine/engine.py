@@ -16,24 +16,24 @@ from random import Random
 from typing import Any, TypeVar
 
 from shunter.engine import changes as c
-from shunter.engine.brain import Brain
-from shunter.engine.deadlines import on_job_timer
-from shunter.engine.dependencies import Past, runs_asked_for
-from shunter.engine.endings import end_jobs
+from shunter.engine.commands import Requests
 from shunter.engine.feed import Feed, Published
-from shunter.engine.gangs import keep_gangs_whole
-from shunter.engine.placing import place, recall_stuck, shrink
-from shunter.engine.reconciling import on_scheduling_due, reconcile, reconcile_placed
+from shunter.engine.jobs.dependencies import Past, runs_asked_for
+from shunter.engine.jobs.finish import end_jobs
+from shunter.engine.jobs.job_timers import on_job_timer
+from shunter.engine.jobs.stop import on_queue_timeout
+from shunter.engine.jobs.templates import on_template_due
+from shunter.engine.objects.controller import on_scheduling_due, reconcile, reconcile_placed
+from shunter.engine.placement.gangs import keep_gangs_whole
+from shunter.engine.placement.place import place, recall_stuck, shrink
+from shunter.engine.policy.active_policy import Brain
+from shunter.engine.policy.session_service import SchedulerDesk
 from shunter.engine.recovery import recover
-from shunter.engine.requests import Requests
 from shunter.engine.round import JOB_TIMERS, Round, TimerKind, Timers
-from shunter.engine.scheduler_desk import SchedulerDesk
-from shunter.engine.services import keep_up, on_alarm
+from shunter.engine.services.reconcile import keep_up, on_alarm
 from shunter.engine.settings import EngineSettings
-from shunter.engine.snapshots import make_snapshot
-from shunter.engine.state import NO_RUN, State
-from shunter.engine.stops import on_queue_timeout
-from shunter.engine.templates import on_template_due
+from shunter.engine.state.snapshots import make_snapshot
+from shunter.engine.state.state import NO_RUN, State
 from shunter.log import Log
 from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailable
 from shunter.model.jobs import JobSpec

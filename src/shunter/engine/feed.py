@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from shunter.engine.changes import Change
-from shunter.engine.endings import Summary
+from shunter.engine.jobs.finish import Summary
 
 BACKLOG_MAX = 2_000  # rounds that wait for a slow subscriber; past it the subscription ends
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from shunter.engine import changes as c
-from shunter.engine.deadlines import set_job_timers
+from shunter.engine.jobs.job_timers import set_job_timers
+from shunter.engine.jobs.submit import wind
 from shunter.engine.round import TimerKind, Timers
-from shunter.engine.snapshots import load
-from shunter.engine.state import State
-from shunter.engine.submits import wind
+from shunter.engine.state.snapshots import load
+from shunter.engine.state.state import State
 from shunter.model.lifecycles import JobState
 from shunter.ports.store import Store
 

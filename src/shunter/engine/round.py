@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from shunter.engine import changes as c
 from shunter.engine.changes import Change
-from shunter.engine.records import Group
 from shunter.engine.settings import EngineSettings
-from shunter.engine.state import State
+from shunter.engine.state.records import Group
+from shunter.engine.state.state import State
 from shunter.model.jobs import BATCH, EVERYWHERE, TaskSpec, array_values
 from shunter.model.messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
 from shunter.planning.view import ClusterView, Decision
@@ -111,8 +111,8 @@ class Round:
             stir(self, change)
 
     def stir_job(self, change: Any) -> None:
-        """What happens to a job that is kept up is looked at before the round ends: by `engine.services`. What happens
-        to gangs is looked at by `engine.gangs`."""
+        """What happens to a job that is kept up is looked at before the round ends: by `engine.services.reconcile`.
+        What happens to gangs is looked at by `engine.placement.gangs`."""
         if self.state.ganged and change.job in self.state.ganged:
             self.shaken[change.job] = None
         if self.state.objects.applications:

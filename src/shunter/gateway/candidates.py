@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from shunter.engine import changes as c
-from shunter.engine.books.lasting import UNDER_WAY
-from shunter.engine.holds import on_hold
-from shunter.engine.records import Group, Job
+from shunter.engine.jobs.hold import on_hold
 from shunter.engine.round import Round
-from shunter.engine.state import State
+from shunter.engine.state.records import Group, Job
+from shunter.engine.state.registries.services import UNDER_WAY
+from shunter.engine.state.state import State
 from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import STANDARD, format_amount

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shunter.engine.books.cluster import (
+from shunter.engine.engine import Engine
+from shunter.engine.read.views import counts_view
+from shunter.engine.state.registries.cluster import (
     FALLBACK_SETTING,
     FLIGHT_SETTING,
     HEARTBEAT_SETTING,
@@ -17,8 +19,6 @@ from shunter.engine.books.cluster import (
     PREEMPTION_SETTING,
     RESERVE_SETTING,
 )
-from shunter.engine.engine import Engine
-from shunter.engine.views import counts_view
 from shunter.gateway.flight import Flight
 from shunter.gateway.policies import Policies
 from shunter.model.cluster_fields import AUTO, OFF, ON

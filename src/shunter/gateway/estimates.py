@@ -11,9 +11,9 @@ from functools import partial
 
 import numpy as np
 
-from shunter.engine.dependencies import start_ms, waits_for
-from shunter.engine.records import ClassRecord, Group, Job
-from shunter.engine.state import State
+from shunter.engine.jobs.dependencies import start_ms, waits_for
+from shunter.engine.state.records import ClassRecord, Group, Job
+from shunter.engine.state.state import State
 from shunter.model.jobs import LASTING
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration

@@ -8,8 +8,8 @@ from contextlib import aclosing
 
 from shunter.engine.engine import Engine
 from shunter.engine.feed import JobWatch
-from shunter.engine.records import Job
-from shunter.engine.views import counts_view, job_view
+from shunter.engine.read.views import counts_view, job_view
+from shunter.engine.state.records import Job
 from shunter.gateway.pieces import FinishedRun, Run
 from shunter.gateway.runs import Runs
 from shunter.gateway.tasks import TaskPlace, Tasks

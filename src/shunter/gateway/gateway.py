@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from shunter.engine.engine import Engine
-from shunter.engine.mixed_files import MixedFile
-from shunter.engine.queueing import QueuePatch
-from shunter.engine.records import Job
-from shunter.engine.state import State
-from shunter.engine.submits import Submitted
-from shunter.engine.templates import Dispatch
-from shunter.engine.views import job_view, last_attempt_view, node_view, past_attempt_view
+from shunter.engine.jobs.apply_file import MixedFile
+from shunter.engine.jobs.queue_admin import QueuePatch
+from shunter.engine.jobs.submit import Submitted
+from shunter.engine.jobs.templates import Dispatch
+from shunter.engine.read.views import job_view, last_attempt_view, node_view, past_attempt_view
+from shunter.engine.state.records import Job
+from shunter.engine.state.state import State
 from shunter.gateway.cluster import Cluster, Standing
 from shunter.gateway.flight import Flight
 from shunter.gateway.following import Following

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
-from shunter.engine.events import render
 from shunter.engine.feed import Published, Subscription
+from shunter.engine.read.events import render
 from shunter.model.errors import NotFound
 from shunter.model.views import EventPage, EventView
 from shunter.ports.gateway import EventPosition, EventQuery

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from shunter.engine.books.objects import ObjectBook
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Subscription
-from shunter.engine.objects import Taken
+from shunter.engine.objects.apply import Taken
+from shunter.engine.state.registries.objects import ObjectBook
 from shunter.model.batch_jobs import BatchJob
 from shunter.model.errors import Gone, Invalid, NotFound, Problem
 from shunter.model.object_manifests import read_objects

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from shunter.engine.endings import Piece, Summary
-from shunter.engine.records import Group, Job
-from shunter.engine.state import State
-from shunter.engine.stops import find_task
+from shunter.engine.jobs.finish import Piece, Summary
+from shunter.engine.jobs.stop import find_task
+from shunter.engine.state.records import Group, Job
+from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job_groups import GROUP_DEFAULT
 from shunter.model.jobs import GroupSpec

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
-from shunter.engine.dependencies import NO_PAST, Past
-from shunter.engine.dry_run import DryRun, Material, take_material
 from shunter.engine.engine import Engine
-from shunter.engine.records import Job
-from shunter.engine.state import State
+from shunter.engine.jobs.dependencies import NO_PAST, Past
+from shunter.engine.policy.dry_run import DryRun, Material, take_material
+from shunter.engine.state.records import Job
+from shunter.engine.state.state import State
 from shunter.gateway.reasons import reasons_of, say_state
 from shunter.model.errors import Busy
 from shunter.model.jobs import JobSpec

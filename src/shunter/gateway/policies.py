@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shunter.engine.books.cluster import FALLBACK_SETTING, LEASE_SETTING, POLICY_SETTING
 from shunter.engine.engine import Engine
-from shunter.engine.schedulers import LEAD, LEASE_DEFAULT_S, Session
+from shunter.engine.policy.sessions import LEAD, LEASE_DEFAULT_S, Session
+from shunter.engine.state.registries.cluster import FALLBACK_SETTING, LEASE_SETTING, POLICY_SETTING
 from shunter.log import Log
 from shunter.model.errors import Invalid
 from shunter.model.views import PolicyPage, PolicyView

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shunter.engine.queueing import queue_load, queue_names, rules_of
-from shunter.engine.state import State
+from shunter.engine.jobs.queue_admin import queue_load, queue_names, rules_of
+from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.kept_views import QueuePage, QueueView
 

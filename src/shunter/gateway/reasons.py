@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from shunter.engine.brain import Brain
-from shunter.engine.cluster_view import build_view
-from shunter.engine.dependencies import waits_for
-from shunter.engine.everywhere import class_of
-from shunter.engine.gangs import is_gathering
-from shunter.engine.records import Group, Job
-from shunter.engine.schedulers import Session
-from shunter.engine.state import State
-from shunter.engine.views import counts_view
+from shunter.engine.jobs.dependencies import waits_for
+from shunter.engine.placement.cluster_view import build_view
+from shunter.engine.placement.gangs import is_gathering
+from shunter.engine.policy.active_policy import Brain
+from shunter.engine.policy.sessions import Session
+from shunter.engine.read.views import counts_view
+from shunter.engine.services.per_node import class_of
+from shunter.engine.state.records import Group, Job
+from shunter.engine.state.state import State
 from shunter.gateway.estimates import estimate_start
 from shunter.gateway.update_reasons import say_update
 from shunter.model.jobs import EVERYWHERE

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 import msgspec
 import numpy as np
 
-from shunter.engine.books.dead import DeadLetter
-from shunter.engine.endings import Summary
 from shunter.engine.engine import Engine
-from shunter.engine.records import Job
-from shunter.engine.repeats import Chosen, by_group, repeat
-from shunter.engine.submits import Submitted
-from shunter.engine.table import unpack_columns
+from shunter.engine.jobs.finish import Summary
+from shunter.engine.jobs.rerun import Chosen, by_group, repeat
+from shunter.engine.jobs.submit import Submitted
+from shunter.engine.state.records import Job
+from shunter.engine.state.registries.dead_letters import DeadLetter
+from shunter.engine.state.task_table import unpack_columns
 from shunter.gateway.pieces import FinishedRun
 from shunter.gateway.runs import Runs
 from shunter.model.errors import Conflict, NotFound

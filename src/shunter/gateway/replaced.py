@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shunter.engine.books.lasting import PastTask
-from shunter.engine.instances import look
-from shunter.engine.lasting_changes import past_task
-from shunter.engine.records import Job
-from shunter.engine.state import State
+from shunter.engine.services.instances import look
+from shunter.engine.state.apply_services import past_task
+from shunter.engine.state.records import Job
+from shunter.engine.state.registries.services import PastTask
+from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import TaskState
 from shunter.model.views import TaskView, iso

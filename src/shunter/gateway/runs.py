@@ -9,11 +9,11 @@ from difflib import get_close_matches
 
 import msgspec
 
-from shunter.engine.books.templates import Template
-from shunter.engine.endings import Summary
 from shunter.engine.engine import Engine
-from shunter.engine.records import Job
-from shunter.engine.views import job_view
+from shunter.engine.jobs.finish import Summary
+from shunter.engine.read.views import job_view
+from shunter.engine.state.records import Job
+from shunter.engine.state.registries.templates import Template
 from shunter.gateway.pieces import FinishedRun, Run
 from shunter.gateway.templates import template_as_job
 from shunter.model.errors import NotFound

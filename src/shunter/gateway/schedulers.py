@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from shunter.engine.engine import Engine
-from shunter.engine.scheduler_desk import SchedulerDesk
-from shunter.engine.schedulers import LEAD, SHADOW, Session
+from shunter.engine.policy.session_service import SchedulerDesk
+from shunter.engine.policy.sessions import LEAD, SHADOW, Session
 from shunter.model.errors import Invalid, Problem
 from shunter.model.situations import WANTS, DecisionAnswer, DecisionRow, Situation
 from shunter.planning.policies import check_scheduler_name

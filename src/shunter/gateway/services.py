@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shunter.engine.engine import Engine
-from shunter.engine.records import Job
-from shunter.engine.views import job_view
+from shunter.engine.read.views import job_view
+from shunter.engine.state.records import Job
 from shunter.gateway.pieces import group_name
 from shunter.gateway.runs import Runs
 from shunter.model.errors import Conflict, Invalid, Problem

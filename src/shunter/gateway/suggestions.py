@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from shunter.engine.dry_run import DryRun, Material
-from shunter.engine.records import Job
+from shunter.engine.policy.dry_run import DryRun, Material
+from shunter.engine.state.records import Job
 from shunter.gateway.candidates import AS_IT_IS, Arrange, Candidate, find_candidates, helps_update, limit_of_its_own
 from shunter.model.errors import Rejected
 from shunter.model.jobs import JobSpec

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shunter.engine.books.lasting import PastTask
-from shunter.engine.endings import Piece
 from shunter.engine.engine import Engine
-from shunter.engine.instances import look
-from shunter.engine.records import Group, Job, PastAttempt
-from shunter.engine.state import State
-from shunter.engine.table import unpack_columns
-from shunter.engine.views import Block, group_columns, job_view, task_view
+from shunter.engine.jobs.finish import Piece
+from shunter.engine.read.views import Block, group_columns, job_view, task_view
+from shunter.engine.services.instances import look
+from shunter.engine.state.records import Group, Job, PastAttempt
+from shunter.engine.state.registries.services import PastTask
+from shunter.engine.state.state import State
+from shunter.engine.state.task_table import unpack_columns
 from shunter.gateway.pieces import Run, group_name, has_one_group, locate, piece_of, pieces_of
 from shunter.gateway.replaced import find_replaced, replaced_tasks, replaced_view
 from shunter.model.errors import NotFound

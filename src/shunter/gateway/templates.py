@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shunter.engine.books.templates import Template
-from shunter.engine.state import State
-from shunter.engine.views import image_of, resources_of, words_of
+from shunter.engine.read.views import image_of, resources_of, words_of
+from shunter.engine.state.registries.templates import Template
+from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.kept_views import TemplatePage, TemplateView
 from shunter.model.lifecycles import JobState

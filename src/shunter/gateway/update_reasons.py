@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from shunter.engine.books.lasting import RESTARTING, ROLLING_BACK, STALLED, UNDER_WAY, UPDATING, Lasting
-from shunter.engine.instances import Member, ailment, look
-from shunter.engine.records import Job
-from shunter.engine.state import State
-from shunter.engine.views import lasting_view
+from shunter.engine.read.views import lasting_view
+from shunter.engine.services.instances import Member, ailment, look
+from shunter.engine.state.records import Job
+from shunter.engine.state.registries.services import RESTARTING, ROLLING_BACK, STALLED, UNDER_WAY, UPDATING, Lasting
+from shunter.engine.state.state import State
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
 

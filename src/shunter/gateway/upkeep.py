@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from shunter.engine.engine import Engine
-from shunter.engine.quarantine import CORDON, QUARANTINE
+from shunter.engine.nodes.cordon import CORDON, QUARANTINE
 from shunter.model.manifests import check_labels
 from shunter.model.views import NodeView
 from shunter.ports.callers import Caller

@@ -8,9 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shunter.engine.engine import Engine
-from shunter.engine.queueing import QueuePatch
-from shunter.engine.repeats import repeat
-from shunter.engine.templates import Dispatch
+from shunter.engine.jobs.queue_admin import QueuePatch
+from shunter.engine.jobs.rerun import repeat
+from shunter.engine.jobs.templates import Dispatch
 from shunter.model.errors import Busy, Rejected
 from shunter.model.jobs import JobSpec
 from shunter.simulation import upkeep

@@ -9,8 +9,8 @@ from collections import Counter
 
 import numpy as np
 
-from shunter.engine.records import Group
-from shunter.engine.state import State
+from shunter.engine.state.records import Group
+from shunter.engine.state.state import State
 from shunter.model.jobs import LICENCE_PREFIX
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.simulation.ledger import Ledger

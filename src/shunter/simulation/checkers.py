@@ -12,12 +12,12 @@ from typing import Any
 
 from shunter.engine.changes import Change, LanesSet, TaskEnded, TasksMoved, decode_round
 from shunter.engine.engine import Engine
-from shunter.engine.fingerprints import fingerprint
-from shunter.engine.records import ClassKey
-from shunter.engine.snapshots import load, make_snapshot
-from shunter.engine.state import State
-from shunter.engine.submits import Submitted
-from shunter.engine.table import unpack_columns
+from shunter.engine.jobs.submit import Submitted
+from shunter.engine.state.fingerprints.fingerprint import fingerprint
+from shunter.engine.state.records import ClassKey
+from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.state import State
+from shunter.engine.state.task_table import unpack_columns
 from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.model.messages import Ended, Lost, ManagerMessage, Order, Orders

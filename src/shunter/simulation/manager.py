@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from shunter.engine.driving import drive
 from shunter.engine.engine import Engine
+from shunter.engine.policy.policy_loop import drive
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import ShunterError
 from shunter.model.messages import LogData, ManagerMessage, Shutdown, StatsData

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.engine.state import State
+from shunter.engine.state.state import State
 from shunter.model.batch_jobs import BatchJob, BatchJobState
 from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.object_meta import ObjectName

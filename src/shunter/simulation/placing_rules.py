@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.engine.records import ClassKey
+from shunter.engine.state.records import ClassKey
 from shunter.model.jobs import LICENCE_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.simulation.ledger import Ledger

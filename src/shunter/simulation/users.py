@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from shunter.engine.engine import Engine
-from shunter.engine.submits import Submitted
+from shunter.engine.jobs.submit import Submitted
 from shunter.model.errors import Busy, NotFound, Rejected, Unavailable
 from shunter.model.jobs import LASTING
 from shunter.simulation.acts import Acts

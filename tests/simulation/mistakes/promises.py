@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 
 from shunter.adapters.memory.store import MemoryStore
-from shunter.engine import inventories, nodes, reports, requests, submits
+from shunter.engine import commands
 from shunter.engine.changes import Change, TaskEnded, TasksLost
 from shunter.engine.engine import Engine
-from shunter.engine.records import Group
+from shunter.engine.jobs import submit
+from shunter.engine.jobs.submit import Submitted
+from shunter.engine.nodes import inventory, registration, reports
 from shunter.engine.round import Round
-from shunter.engine.submits import Submitted
+from shunter.engine.state.records import Group
 from shunter.model.lifecycles import NodeEvent, TaskEvent
 from shunter.model.messages import Report, Started
 
@@ -45,7 +47,7 @@ def order_before_the_commit(patch: Patch) -> None:
 
 
 def answer_users_before_the_commit(patch: Patch) -> None:
-    decide = submits.on_submit
+    decide = submit.on_submit
 
     async def hasty(self: Engine, specs: Any, user: str, key: str | None = None) -> list[Submitted]:
         answers: list[Submitted] = []
@@ -58,9 +60,9 @@ def answer_users_before_the_commit(patch: Patch) -> None:
 
 
 def ignore_client_keys(patch: Patch) -> None:
-    decide = submits.on_submit
+    decide = submit.on_submit
     patch.setattr(
-        requests,
+        commands,
         "on_submit",
         lambda round, specs, user, key, past: decide(round, specs, user, key and f"{key}{id(round)}", past),
     )
@@ -75,19 +77,19 @@ def believe_any_attempt(patch: Patch) -> None:
         attempt = int(round.state.table.attempt[group.base + first]) if first < group.count else 0
         return believed(round, group, node, first, last, attempt, state)
 
-    for module in (reports, inventories):
+    for module in (reports, inventory):
         patch.setattr(module, "believed", gullible)
 
 
 def write_off_silent_nodes(patch: Patch) -> None:
-    on_node_event = nodes.on_node_event
+    on_node_event = registration.on_node_event
 
     def rash(round: Round, node: int, event: NodeEvent, reason: str) -> None:
         on_node_event(round, node, event, reason)
         if event is NodeEvent.SILENT:
-            inventories.lose_node(round, node, reason)
+            inventory.lose_node(round, node, reason)
 
-    patch.setattr(requests, "on_node_event", rash)
+    patch.setattr(commands, "on_node_event", rash)
 
 
 def change_state_behind_the_changes(patch: Patch) -> None:
@@ -99,7 +101,7 @@ def change_state_behind_the_changes(patch: Patch) -> None:
         if group is not None:
             round.state.table.lost[group.base + started.index] += 1
 
-    for module in (reports, inventories):
+    for module in (reports, inventory):
         patch.setattr(module, "on_started", sly)
 
 
@@ -116,7 +118,7 @@ def drop_every_tenth_report(patch: Patch) -> None:
         else:
             round.acks[node] = report.seq
 
-    patch.setattr(requests, "on_report", careless)
+    patch.setattr(commands, "on_report", careless)
 
 
 def call_a_lost_attempt_failed(patch: Patch) -> None:

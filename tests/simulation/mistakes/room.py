@@ -9,22 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shunter.engine import (
-    classes,
-    cluster_view,
-    decisions,
-    gangs,
-    placing,
-    recovery,
-    task_changes,
-)
 from shunter.engine import engine as engine_module
-from shunter.engine.books.cluster import ClusterBook
-from shunter.engine.books.queues import FREE, QueueBook
-from shunter.engine.node_columns import NodeColumns
-from shunter.engine.records import Group
+from shunter.engine import recovery
+from shunter.engine.placement import apply_decision, cluster_view, gangs
+from shunter.engine.placement import place as placement
 from shunter.engine.round import Timers
-from shunter.engine.state import State
+from shunter.engine.state import apply_tasks, task_classes
+from shunter.engine.state.node_table import NodeColumns
+from shunter.engine.state.records import Group
+from shunter.engine.state.registries.cluster import ClusterBook
+from shunter.engine.state.registries.queues import FREE, QueueBook
+from shunter.engine.state.state import State
 from shunter.planning.planner import Planner
 from shunter.planning.view import ClusterView, Decision, Placement, Rules
 
@@ -40,7 +35,7 @@ def place_more_than_fits(patch: Patch) -> None:
         return decision
 
     patch.setattr(Planner, "decide", greedy)
-    patch.setattr(decisions, "_room", lambda _round, record, rows: rows * 0 + record.queued)
+    patch.setattr(apply_decision, "_room", lambda _round, record, rows: rows * 0 + record.queued)
 
 
 def overlook_who_runs_there(patch: Patch) -> None:
@@ -48,13 +43,13 @@ def overlook_who_runs_there(patch: Patch) -> None:
 
 
 def forget_to_queue_again(patch: Patch) -> None:
-    requeue = task_changes._requeue
+    requeue = apply_tasks._requeue
 
     def forgetful(state: State, group: Group, first: int, last: int, not_before_ms: int) -> None:
         if first > 0:
             requeue(state, group, first, last, not_before_ms)
 
-    patch.setattr(task_changes, "_requeue", forgetful)
+    patch.setattr(apply_tasks, "_requeue", forgetful)
 
 
 def forget_back_offs_in_recovery(patch: Patch) -> None:
@@ -62,7 +57,7 @@ def forget_back_offs_in_recovery(patch: Patch) -> None:
 
 
 def keep_lanes_for_ever(patch: Patch) -> None:
-    patch.setattr(placing, "shrink", lambda _round: None)
+    patch.setattr(placement, "shrink", lambda _round: None)
 
 
 def overlook_the_rules_of_queues(patch: Patch) -> None:
@@ -87,7 +82,7 @@ def overlook_parallel_max(patch: Patch) -> None:
         "_queued",
         lambda state, record, group: replace(queued(state, record, group), count=record.queued),
     )
-    patch.setattr(decisions, "lanes_max", lambda _round, record: record.queued)
+    patch.setattr(apply_decision, "lanes_max", lambda _round, record: record.queued)
 
 
 def start_half_a_gang(patch: Patch) -> None:
@@ -103,11 +98,11 @@ def start_half_a_gang(patch: Patch) -> None:
         return decision
 
     patch.setattr(Planner, "decide", hasty)
-    patch.setattr(decisions, "_starts_whole", lambda _round, _placements: True)
+    patch.setattr(apply_decision, "_starts_whole", lambda _round, _placements: True)
 
 
 def let_gangs_be_torn_apart(patch: Patch) -> None:
-    for module in (placing, engine_module):
+    for module in (placement, engine_module):
         patch.setattr(module, "keep_gangs_whole", lambda _round: None)
 
 
@@ -125,13 +120,13 @@ def forget_exclusive_nodes(patch: Patch) -> None:
 
 
 def _forget_rule(patch: Patch, **rule: Any) -> None:
-    rules_of = classes._rules_of
+    rules_of = task_classes._rules_of
 
     def forgetful(job: Any, part: int, spec: Any) -> Rules | None:
         rules = rules_of(job, part, spec)
         return rules and replace(rules, **rule)
 
-    patch.setattr(classes, "_rules_of", forgetful)
+    patch.setattr(task_classes, "_rules_of", forgetful)
 
 
 def have_licences_for_all(patch: Patch) -> None:

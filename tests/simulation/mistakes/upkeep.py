@@ -6,20 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from shunter.engine import (
-    drains,
-    placing,
-    quarantine,
-    services,
-    task_changes,
-)
 from shunter.engine.changes import NodeMoved
-from shunter.engine.instances import Member
-from shunter.engine.keeping import Keeping
-from shunter.engine.node_columns import NodeColumns
-from shunter.engine.records import Group, NodeRecord
+from shunter.engine.nodes import cordon, drain
+from shunter.engine.placement import place as placement
 from shunter.engine.round import Round
-from shunter.engine.state import State
+from shunter.engine.services import reconcile
+from shunter.engine.services.instances import Member
+from shunter.engine.services.rollout import Keeping
+from shunter.engine.state import apply_tasks
+from shunter.engine.state.node_table import NodeColumns
+from shunter.engine.state.records import Group, NodeRecord
+from shunter.engine.state.state import State
 from shunter.model.lifecycles import NodeEvent
 
 Patch = pytest.MonkeyPatch
@@ -34,14 +31,14 @@ def forget_to_start_what_is_missing(patch: Patch) -> None:
 
 
 def overlook_nodes_that_join(patch: Patch) -> None:
-    patch.setattr(services, "stir_nodes", lambda round: round.stirred_nodes.clear())
+    patch.setattr(reconcile, "stir_nodes", lambda round: round.stirred_nodes.clear())
 
 
 def call_a_draining_node_drained(patch: Patch) -> None:
     def hasty(round: Round, node: NodeRecord) -> None:
         round.record(NodeMoved(node.id, NodeEvent.EMPTIED, "", round.now_ms, node.name))
 
-    patch.setattr(drains, "_advance", hasty)
+    patch.setattr(drain, "_advance", hasty)
 
 
 def place_on_cordoned_nodes(patch: Patch) -> None:
@@ -62,19 +59,19 @@ def _blind_to_switches(refresh: Callable[[NodeColumns, NodeRecord], None]) -> Ca
 
 
 def quarantine_the_last_node(patch: Patch) -> None:
-    patch.setattr(quarantine, "_may_lose", lambda _round, _node: True)
+    patch.setattr(cordon, "_may_lose", lambda _round, _node: True)
 
 
 def forget_where_a_task_was_to_go(patch: Patch) -> None:
-    requeue = task_changes._requeue
+    requeue = apply_tasks._requeue
 
     def forgetful(state: State, group: Group, first: int, last: int, not_before_ms: int) -> None:
         kept, state.moves.bound = state.moves.bound, {}
         requeue(state, group, first, last, not_before_ms)
         state.moves.bound = kept
 
-    patch.setattr(task_changes, "_requeue", forgetful)
-    patch.setattr(placing, "place_bound", lambda _round: None)
+    patch.setattr(apply_tasks, "_requeue", forgetful)
+    patch.setattr(placement, "place_bound", lambda _round: None)
 
 
 def let_a_piece_go_before_it_is_over(patch: Patch) -> None:

@@ -7,22 +7,15 @@ from typing import Any
 
 import pytest
 
-from shunter.engine import (
-    cluster_view,
-    deadlines,
-    decisions,
-    dependencies,
-    endings,
-    group_changes,
-    group_edges,
-    recovery,
-    reports,
-    templates,
-)
+from shunter.engine import recovery
 from shunter.engine.changes import JobHeld
-from shunter.engine.records import Group
+from shunter.engine.jobs import dependencies, finish, group_dependencies, job_timers, templates
+from shunter.engine.nodes import reports
+from shunter.engine.placement import apply_decision, cluster_view
 from shunter.engine.round import Round
-from shunter.engine.state import State
+from shunter.engine.state import apply_groups
+from shunter.engine.state.records import Group
+from shunter.engine.state.state import State
 from shunter.model.lifecycles import TaskEvent
 
 Patch = pytest.MonkeyPatch
@@ -32,7 +25,7 @@ def place_held_jobs(patch: Patch) -> None:
     def careless(self: State, change: JobHeld) -> None:
         self.jobs[change.job].is_held = change.is_held
 
-    patch.setitem(group_changes.APPLIERS, JobHeld, careless)
+    patch.setitem(apply_groups.APPLIERS, JobHeld, careless)
     make_ready = State.make_ready
 
     def regardless(self: State, group: Group, first: int, last: int) -> None:
@@ -44,12 +37,12 @@ def place_held_jobs(patch: Patch) -> None:
 
 
 def forget_to_queue_what_is_released(patch: Patch) -> None:
-    patch.setattr(group_changes, "queue_again", lambda _state, _group: None)
+    patch.setattr(apply_groups, "queue_again", lambda _state, _group: None)
 
 
 def start_before_the_time(patch: Patch) -> None:
     patch.setattr(dependencies, "start_ms", lambda _job: 0)
-    patch.setattr(deadlines, "start_ms", lambda job: job.submitted_ms + 1)
+    patch.setattr(job_timers, "start_ms", lambda job: job.submitted_ms + 1)
 
 
 def start_before_the_others(patch: Patch) -> None:
@@ -57,7 +50,7 @@ def start_before_the_others(patch: Patch) -> None:
 
 
 def start_before_the_other_groups(patch: Patch) -> None:
-    patch.setattr(group_edges, "_verdict", lambda _job, _group: "")
+    patch.setattr(group_dependencies, "_verdict", lambda _job, _group: "")
 
 
 def take_any_end_for_the_wanted_one(patch: Patch) -> None:
@@ -65,11 +58,11 @@ def take_any_end_for_the_wanted_one(patch: Patch) -> None:
 
 
 def forget_who_waits(patch: Patch) -> None:
-    patch.setattr(endings, "settle_dependents", lambda _round, _job, _outcome: None)
+    patch.setattr(finish, "settle_dependents", lambda _round, _job, _outcome: None)
 
 
 def forget_who_waits_for_a_group(patch: Patch) -> None:
-    patch.setattr(endings, "settle_groups", lambda _round, _job: None)
+    patch.setattr(finish, "settle_groups", lambda _round, _job: None)
 
 
 def end_what_was_preempted(patch: Patch) -> None:
@@ -105,12 +98,12 @@ def overlook_exit_rules(patch: Patch) -> None:
 
 
 def go_back_to_the_same_node(patch: Patch) -> None:
-    patch.setattr(decisions, "has_another", lambda _state, _record, _node: False)
+    patch.setattr(apply_decision, "has_another", lambda _state, _record, _node: False)
     patch.setattr(cluster_view, "has_another", lambda _state, _record, _node: False)
 
 
 def go_on_after_too_many_failures(patch: Patch) -> None:
-    patch.setattr(endings, "look_at_failures", lambda _round, _job: None)
+    patch.setattr(finish, "look_at_failures", lambda _round, _job: None)
 
 
 def forget_the_timeouts_of_jobs(patch: Patch) -> None:

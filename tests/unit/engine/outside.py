@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.engine.schedulers import Session
+from shunter.engine.policy.sessions import Session
 from shunter.model.situations import (
     WANTS_DEFAULT,
     DecisionAnswer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from shunter.engine.instances import look
+from shunter.engine.services.instances import look
 from shunter.model.jobs import TaskSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.messages import Ended, Health, Order, Orders, Started, Stop

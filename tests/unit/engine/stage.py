@@ -10,11 +10,11 @@ from typing import Any
 from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
-from shunter.engine.events import render
-from shunter.engine.fingerprints import fingerprint
+from shunter.engine.jobs.submit import Submitted
+from shunter.engine.read.events import render
 from shunter.engine.recovery import recover
 from shunter.engine.settings import EngineSettings
-from shunter.engine.submits import Submitted
+from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.model.jobs import GroupSpec, JobSpec, Restart, TaskSpec, bits_of_estimate
 from shunter.model.lifecycles import TaskState
 from shunter.model.messages import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.engine.table import unpack_columns
+from shunter.engine.state.task_table import unpack_columns
 from shunter.model.jobs import Restart
 from shunter.model.lifecycles import NodeEvent, TaskState
 from shunter.model.messages import Returned

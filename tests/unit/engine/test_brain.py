@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shunter.engine.brain import Brain, Nonsense, check_decision
 from shunter.engine.engine import FRUITLESS_MAX
+from shunter.engine.policy.active_policy import Brain, Nonsense, check_decision
 from shunter.model.jobs import Affinity
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Queued, TaskClass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import structs
 
-from shunter.engine.cluster_view import build_view
+from shunter.engine.placement.cluster_view import build_view
 from shunter.model.jobs import JobOptions
 from tests.unit.engine.stage import Stage, play, spec
 

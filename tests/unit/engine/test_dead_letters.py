@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from shunter.engine.books import dead
-from shunter.engine.endings import Summary
-from shunter.engine.repeats import by_group, repeat
+from shunter.engine.jobs.finish import Summary
+from shunter.engine.jobs.rerun import by_group, repeat
+from shunter.engine.state.registries import dead_letters
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.jobs import ExitRule, GroupAfter, GroupSpec, JobOptions, JobSpec, Restart, TaskSpec
 from shunter.model.messages import Ended
@@ -114,7 +114,7 @@ def test_a_task_that_gave_up_after_its_restarts_is_a_dead_letter_and_others_are_
 
 
 def test_the_list_of_dead_letters_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead, "DEAD_MAX", 3)
+    monkeypatch.setattr(dead_letters, "DEAD_MAX", 3)
 
     async def scene(stage: Stage) -> None:
         node = await stage.join(cpu=8)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shunter.engine.holds import on_hold
-from shunter.engine.placing import place
+from shunter.engine.jobs.hold import on_hold
+from shunter.engine.jobs.stop import on_stop
+from shunter.engine.placement.place import place
 from shunter.engine.round import Round
-from shunter.engine.stops import on_stop
 from shunter.model.jobs import JobOptions
 from shunter.model.messages import Ended, Orders, Returned, Stop
 from shunter.planning.planner import build_policy

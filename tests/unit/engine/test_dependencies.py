@@ -7,9 +7,9 @@ from random import Random
 import msgspec
 import pytest
 
-from shunter.engine.dependencies import waits_for
-from shunter.engine.endings import Summary
-from shunter.engine.fingerprints import fingerprint
+from shunter.engine.jobs.dependencies import waits_for
+from shunter.engine.jobs.finish import Summary
+from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.model.errors import Invalid
 from shunter.model.jobs import After, GroupAfter, GroupSpec, JobOptions, JobSpec, TaskSpec
 from shunter.model.lifecycles import JobState

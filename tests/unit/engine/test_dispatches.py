@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from shunter.engine.jobs.templates import Dispatch
 from shunter.engine.round import PAYLOADS_BYTES_MAX
-from shunter.engine.templates import Dispatch
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.model.jobs import JobOptions, JobSpec, Parameters
 from shunter.model.messages import Orders

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from shunter.engine.read.views import node_view
 from shunter.engine.recovery import recover
-from shunter.engine.views import node_view
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.jobs import Spread, Update
 from shunter.model.lifecycles import NodeEvent, NodeState

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from shunter.engine.changes import decode_round
-from shunter.engine.events import CATALOGUE, render
+from shunter.engine.read.events import CATALOGUE, render
 from shunter.model.jobs import Restart
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.messages import Returned, Started

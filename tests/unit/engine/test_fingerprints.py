@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from shunter.engine.fingerprint_books import BOOKS
-from shunter.engine.fingerprint_facts import Facts
-from shunter.engine.fingerprint_nodes import NODES
-from shunter.engine.fingerprints import ALL, STATE, fingerprint
 from shunter.engine.recovery import recover
-from shunter.engine.snapshots import load, make_snapshot
-from shunter.engine.state import State
+from shunter.engine.state.fingerprints.compared_fields import Facts
+from shunter.engine.state.fingerprints.fingerprint import ALL, STATE, fingerprint
+from shunter.engine.state.fingerprints.nodes import NODES
+from shunter.engine.state.fingerprints.registries import BOOKS
+from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.state import State
 from shunter.model.jobs import Affinity, After, JobOptions, Schedule
 from tests.unit.engine.object_stage import command, label, make, queue, ready
 from tests.unit.engine.players import Players

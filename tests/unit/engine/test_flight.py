@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 import pytest
 
-from shunter.engine import flight
-from shunter.engine.replay import Replay
+from shunter.engine.policy import flight_recorder
+from shunter.engine.policy.replay import Replay
 from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
 from shunter.model.messages import Held, Inventory
 from shunter.model.situations import RULES, TASKS, WANTS_DEFAULT, PlacementRow
@@ -58,8 +58,8 @@ def test_another_policy_shows_its_differences() -> None:
 
 @pytest.mark.parametrize("policy", ["e-pvm", "round-robin"])
 def test_every_segment_stands_by_itself(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flight, "SEGMENT_BYTES", 2_000)
-    monkeypatch.setattr(flight, "SEGMENT_BYTES_MAX", 4_000)
+    monkeypatch.setattr(flight_recorder, "SEGMENT_BYTES", 2_000)
+    monkeypatch.setattr(flight_recorder, "SEGMENT_BYTES_MAX", 4_000)
     tape = Tape()
     record(tape, policy)
     assert len(tape.segments) > 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.engine.queueing import QueuePatch
+from shunter.engine.jobs.queue_admin import QueuePatch
 from shunter.model.errors import Conflict
 from shunter.model.jobs import Affinity, JobOptions, Update
 from shunter.model.lifecycles import NodeEvent

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.changes import decode_round
-from shunter.engine.objects import RECORDS_AT_ONCE, differing
-from shunter.engine.state import State
+from shunter.engine.objects.apply import RECORDS_AT_ONCE, differing
+from shunter.engine.state.state import State
 from shunter.model.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus, ScheduledEvent
 from shunter.model.errors import Conflict
 from shunter.model.object_meta import Meta, ObjectName

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from shunter.engine.driving import drive
-from shunter.engine.schedulers import DECISIONS_BURST
+from shunter.engine.policy.policy_loop import drive
+from shunter.engine.policy.sessions import DECISIONS_BURST
 from shunter.model.errors import Busy, Conflict, TooLarge
 from shunter.model.jobs import Affinity, JobOptions
 from shunter.model.situations import (

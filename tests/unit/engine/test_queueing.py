@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from shunter.engine.queueing import QueuePatch, queue_load, queue_names
+from shunter.engine.jobs.queue_admin import QueuePatch, queue_load, queue_names
 from shunter.model.errors import Busy, Conflict, NotFound
 from shunter.model.jobs import JobOptions, JobSpec, Restart
 from tests.unit.engine.stage import Stage, play, spec

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shunter.engine import changes as c
-from shunter.engine.books.edges import EdgeBook
-from shunter.engine.snapshots import load, make_snapshot
+from shunter.engine.state.registries.dependencies import EdgeBook
+from shunter.engine.state.snapshots import load, make_snapshot
 from tests.unit.engine.object_stage import command, make, queue, ready
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play, spec

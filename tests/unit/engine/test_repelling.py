@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.engine.cluster_view import build_view
-from shunter.engine.fingerprints import fingerprint
+from shunter.engine.placement.cluster_view import build_view
 from shunter.engine.recovery import recover
-from shunter.engine.snapshots import load, make_snapshot
-from shunter.engine.state import State
+from shunter.engine.state.fingerprints.fingerprint import fingerprint
+from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.state import State
 from shunter.model.jobs import Affinity
 from tests.unit.engine.players import Players
 from tests.unit.engine.services import service, system

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from shunter.engine.objects import move
+from shunter.engine.objects.apply import move
 from shunter.model.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus
 from shunter.model.errors import Conflict, Invalid
 from shunter.model.jobs import JobOptions

@@ -3,7 +3,7 @@ decided."""
 
 from __future__ import annotations
 
-from shunter.engine.schedulers import SHADOW, Session
+from shunter.engine.policy.sessions import SHADOW, Session
 from shunter.model.situations import OBJECTS, WANTS_DEFAULT, DecisionRow, PlacementRow, SchedulingRow, Situation
 from tests.unit.engine.outside import Remote, lead, shown
 from tests.unit.engine.stage import Stage, play, spec

@@ -11,8 +11,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from shunter.engine.dependencies import waits_for
-from shunter.engine.templates import CATCH_UP_MAX, Dispatch
+from shunter.engine.jobs.dependencies import waits_for
+from shunter.engine.jobs.templates import CATCH_UP_MAX, Dispatch
 from shunter.model.errors import Conflict, Invalid, NotFound
 from shunter.model.jobs import After, JobOptions, JobSpec, Schedule
 from shunter.simulation import loop

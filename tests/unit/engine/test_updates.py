@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.engine.books.lasting import PAST_MAX
-from shunter.engine.queueing import QueuePatch
+from shunter.engine.jobs.queue_admin import QueuePatch
+from shunter.engine.state.registries.services import PAST_MAX
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.jobs import JobOptions, Update
 from tests.unit.engine.players import Players, healthy

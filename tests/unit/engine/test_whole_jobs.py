@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from shunter.engine.fingerprints import fingerprint
+from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.model.errors import Conflict
 from shunter.model.jobs import JobOptions, Restart
 from shunter.simulation.loop import VirtualClock

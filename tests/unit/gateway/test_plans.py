@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shunter.engine import dry_run
-from shunter.engine.fingerprints import fingerprint
+from shunter.engine.policy import dry_run
+from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.gateway.plans import WAITING_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.planning.planner import POLICIES, build_policy

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.engine.books.cluster import POLICY_SETTING
 from shunter.engine.recovery import recover
+from shunter.engine.state.registries.cluster import POLICY_SETTING
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.policies import Policies, choose_policy
 from shunter.model.errors import Invalid

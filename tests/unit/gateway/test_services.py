@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from shunter.engine.endings import Summary
-from shunter.engine.views import job_view
+from shunter.engine.jobs.finish import Summary
+from shunter.engine.read.views import job_view
 from shunter.gateway.reasons import say_state
 from shunter.model.jobs import Affinity, Restart
 from shunter.ports.gateway import TaskQuery, TaskReference

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shunter.engine import changes as c
-from shunter.engine.dry_run import DryRun, take_material
+from shunter.engine.policy.dry_run import DryRun, take_material
 from shunter.model.views import SuggestionView
 from shunter.ports.gateway import QueueChange
 from tests.unit.engine.stage import spec

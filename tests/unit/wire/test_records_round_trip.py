@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from shunter.engine import changes as c
-from shunter.engine.books.dead import DeadLetter
-from shunter.engine.books.lasting import Lasting
-from shunter.engine.books.queues import Queue
-from shunter.engine.books.templates import Template
-from shunter.engine.records import ClassKey, Group, Job, Lanes, NodeRecord
-from shunter.engine.snapshots import load, make_snapshot
-from shunter.engine.state import State
-from shunter.engine.table import PACKED, TaskTable
+from shunter.engine.state.records import ClassKey, Group, Job, Lanes, NodeRecord
+from shunter.engine.state.registries.dead_letters import DeadLetter
+from shunter.engine.state.registries.queues import Queue
+from shunter.engine.state.registries.services import Lasting
+from shunter.engine.state.registries.templates import Template
+from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.state import State
+from shunter.engine.state.task_table import PACKED, TaskTable
 from shunter.model.batch_jobs import BatchJob
 from shunter.model.jobs import BATCH, JobOptions, JobSpec, Schedule
 from shunter.model.lifecycles import TaskState

@@ -16,8 +16,9 @@ import msgspec
 import pytest
 
 from shunter.adapters.grpc import codec
-from shunter.engine import changes, snapshots
-from shunter.engine.changes import cluster, jobs, lasting, nodes, objects, row, tasks, templates
+from shunter.engine import changes
+from shunter.engine.changes import cluster, jobs, nodes, objects, row, services, tasks, templates
+from shunter.engine.state import snapshots
 from shunter.model import batch_jobs, flights, messages, schedulings, situations, testbeds
 from shunter.model.situations import (
     Answers,
@@ -120,7 +121,7 @@ FLIGHT = Format(
 )
 CHANGES = Format(
     "committed changes",
-    (changes, cluster, jobs, lasting, nodes, objects, row, tasks, templates),
+    (changes, cluster, jobs, services, nodes, objects, row, tasks, templates),
     each_of(changes.Change, in_a_round),
     apart=(row.Row,),
 )

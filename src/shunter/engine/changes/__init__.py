@@ -12,9 +12,9 @@ import msgspec
 
 from shunter.engine.changes.cluster import *
 from shunter.engine.changes.jobs import *
-from shunter.engine.changes.lasting import *
 from shunter.engine.changes.nodes import *
 from shunter.engine.changes.objects import *
+from shunter.engine.changes.services import *
 from shunter.engine.changes.tasks import *
 from shunter.engine.changes.templates import *
 

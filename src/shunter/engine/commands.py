@@ -1,0 +1,166 @@
+"""What others ask of the engine or tell it: each a function of a round, put into its inbox. The gateway and the watcher
+call these."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeVar
+
+from shunter.engine.cluster_settings import on_set
+from shunter.engine.jobs.apply_file import MixedFile, on_file
+from shunter.engine.jobs.dead_letters import on_dead_purge, on_replay
+from shunter.engine.jobs.dependencies import Past
+from shunter.engine.jobs.hold import on_hold
+from shunter.engine.jobs.queue_admin import QueuePatch, on_queue_drop, on_queue_patch, on_queue_purge
+from shunter.engine.jobs.rerun import on_repeat
+from shunter.engine.jobs.stop import on_stop
+from shunter.engine.jobs.submit import Submitted, on_submit
+from shunter.engine.jobs.templates import Dispatch, on_dispatch, on_drop_template, on_pause
+from shunter.engine.nodes.cordon import on_cordon, on_release
+from shunter.engine.nodes.drain import on_drain, on_undrain
+from shunter.engine.nodes.inventory import on_inventory
+from shunter.engine.nodes.registration import on_attribute, on_hello, on_label, on_node_event
+from shunter.engine.nodes.reports import on_report
+from shunter.engine.objects.apply import Taken, on_apply, on_delete, on_reset, on_write_external
+from shunter.engine.placement.move import on_move
+from shunter.engine.round import Round
+from shunter.engine.services.update import on_restart, on_rollback, on_scale, on_update_asked
+from shunter.model.jobs import JobSpec
+from shunter.model.lifecycles import NodeEvent
+from shunter.model.messages import Hello, Inventory, Refused, Report, Welcome
+from shunter.model.object_meta import ObjectName
+from shunter.model.objects import Draft
+
+T = TypeVar("T")
+Task = tuple[str, int]  # its group's name, and the index that people see
+
+
+class Requests(ABC):
+    @abstractmethod
+    async def ask(self, decide: Callable[[Round], T]) -> T:
+        """Returns what a round has decided, after its commit. Raises Busy and Unavailable, having taken nothing."""
+
+    @abstractmethod
+    def tell(self, decide: Callable[[Round], None]) -> None:
+        """Let the next round decide; nobody waits for it."""
+
+    @abstractmethod
+    async def past_of(self, specs: list[JobSpec]) -> Past:
+        """The ended runs that edges name by number: only history knows them."""
+
+    # ---- callers ----
+
+    async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[Submitted]:
+        past = await self.past_of(specs)
+        return await self.ask(partial(on_submit, specs=specs, user=user, key=key, past=past))
+
+    async def start_run(self, spec: JobSpec, user: str, key: str | None = None) -> Submitted:
+        """A run of a spec that history kept."""
+        return await self.ask(partial(on_repeat, spec=spec, user=user, key=key))
+
+    async def hold(self, job_id: int, is_held: bool) -> None:
+        await self.ask(partial(on_hold, job_id=job_id, is_held=is_held))
+
+    async def dispatch(self, dispatch: Dispatch) -> Submitted:
+        return await self.ask(partial(on_dispatch, dispatch=dispatch))
+
+    async def pause_template(self, namespace: str, name: str, is_paused: bool) -> None:
+        await self.ask(partial(on_pause, namespace=namespace, name=name, is_paused=is_paused))
+
+    async def drop_template(self, namespace: str, name: str) -> None:
+        await self.ask(partial(on_drop_template, namespace=namespace, name=name))
+
+    async def patch_queue(self, name: str, patch: QueuePatch) -> None:
+        await self.ask(partial(on_queue_patch, name=name, patch=patch))
+
+    async def drop_queue(self, name: str) -> None:
+        await self.ask(partial(on_queue_drop, name=name))
+
+    async def purge_queue(self, name: str, user: str) -> int:
+        return await self.ask(partial(on_queue_purge, name=name, user=user))
+
+    async def replay(self, numbers: list[int], specs: list[JobSpec], user: str) -> list[Submitted]:
+        """Runs of the tasks of these dead letters, which then are none any more."""
+        return await self.ask(partial(on_replay, numbers=numbers, specs=specs, user=user))
+
+    async def purge_dead(self, numbers: list[int], user: str) -> None:
+        await self.ask(partial(on_dead_purge, numbers=numbers, user=user))
+
+    async def stop_tasks(
+        self, job_id: int, task: Task | None, now: bool, reason: str = "stopped by a user", signal: int = 0
+    ) -> None:
+        await self.ask(partial(on_stop, job_id=job_id, task=task, now=now, reason=reason, signal=signal))
+
+    async def update(self, job_id: int, spec: JobSpec, user: str, node: str | None = None) -> None:
+        await self.ask(partial(on_update_asked, job_id=job_id, spec=spec, user=user, node=node))
+
+    async def scale(self, job_id: int, counts: dict[str, int], user: str) -> None:
+        await self.ask(partial(on_scale, job_id=job_id, counts=counts, user=user))
+
+    async def roll_back(self, job_id: int, user: str) -> None:
+        await self.ask(partial(on_rollback, job_id=job_id, user=user))
+
+    async def restart(self, job_id: int, task: Task | None, user: str) -> None:
+        await self.ask(partial(on_restart, job_id=job_id, task=task, user=user))
+
+    async def move(self, job_id: int, task: Task, node: str, user: str) -> None:
+        await self.ask(partial(on_move, job_id=job_id, task=task, node_name=node, user=user))
+
+    async def drain_node(self, name: str, deadline_s: float | None, user: str) -> None:
+        await self.ask(partial(on_drain, name=name, deadline_s=deadline_s, user=user))
+
+    async def undrain_node(self, name: str) -> None:
+        await self.ask(partial(on_undrain, name=name))
+
+    async def cordon_node(self, name: str, reason: str) -> None:
+        await self.ask(partial(on_cordon, name=name, reason=reason))
+
+    async def release_node(self, name: str, by: str) -> None:
+        """Let a node take work again that was switched off: by cordon or by quarantine."""
+        await self.ask(partial(on_release, name=name, by=by))
+
+    async def attribute_node(self, name: str, attributes: dict[str, str | None]) -> None:
+        await self.ask(partial(on_attribute, name=name, attributes=attributes))
+
+    async def label_node(self, name: str, labels: dict[str, str | None]) -> None:
+        await self.ask(partial(on_label, name=name, labels=labels))
+
+    async def apply_objects(self, drafts: list[Draft], user: str) -> list[Taken]:
+        return await self.ask(partial(on_apply, drafts=drafts, user=user))
+
+    async def apply_file(self, file: MixedFile, user: str, key: str | None) -> tuple[list[Submitted], list[Taken]]:
+        """Jobs and objects in one commit."""
+        past = await self.past_of(file.specs)
+        return await self.ask(partial(on_file, file=file, user=user, key=key, past=past))
+
+    async def delete_object(self, kind: str, name: ObjectName, revision: int | None = None) -> None:
+        await self.ask(partial(on_delete, kind=kind, name=name, revision=revision))
+
+    async def write_external(self, name: ObjectName, data: Mapping[str, list[dict[str, str]]]) -> None:
+        await self.ask(partial(on_write_external, name=name, data=data))
+
+    async def reset_batch_job(self, name: ObjectName) -> None:
+        await self.ask(partial(on_reset, name=name))
+
+    async def set_settings(self, settings: Mapping[str, str]) -> None:
+        """Settings of the whole cluster, from now on and after a restart too; an empty value means the default."""
+        await self.ask(partial(on_set, settings=settings))
+
+    # ---- the watcher ----
+
+    async def hello(self, hello: Hello) -> Welcome | Refused:
+        return await self.ask(partial(on_hello, hello=hello))
+
+    async def hello_many(self, hellos: list[Hello]) -> list[Welcome | Refused]:
+        return await self.ask(lambda round: [on_hello(round, hello) for hello in hellos])
+
+    async def inventory(self, node: int, inventory: Inventory) -> None:
+        self.tell(partial(on_inventory, node=node, inventory=inventory))
+
+    async def report(self, node: int, report: Report) -> None:
+        self.tell(partial(on_report, node=node, report=report))
+
+    async def node_event(self, node: int, event: NodeEvent, reason: str) -> None:
+        self.tell(partial(on_node_event, node=node, event=event, reason=reason))

@@ -1,0 +1,34 @@
+"""Replaying and purging dead letters. Called by the engine's rounds; the list itself is
+`engine.state.registries.dead_letters`."""
+
+from __future__ import annotations
+
+from shunter.engine import changes as c
+from shunter.engine.jobs.rerun import refuse_unfinished
+from shunter.engine.jobs.submit import Submitted, refuse_too_many, start_run
+from shunter.engine.round import Round
+from shunter.model.errors import NotFound
+from shunter.model.jobs import JobSpec
+
+
+def on_replay(round: Round, numbers: list[int], specs: list[JobSpec], user: str) -> list[Submitted]:
+    """Runs of just these tasks, which then are dead no more: all or none."""
+    _refuse_unknown(round, numbers)
+    refuse_too_many(round, specs)
+    for spec in specs:
+        refuse_unfinished(round, spec)
+    runs = [start_run(round, spec, user) for spec in specs]
+    round.record(c.DeadDropped(numbers, f"replayed by {user}", round.now_ms))
+    return runs
+
+
+def on_dead_purge(round: Round, numbers: list[int], user: str) -> None:
+    _refuse_unknown(round, numbers)
+    if numbers:
+        round.record(c.DeadDropped(numbers, f"purged by {user}", round.now_ms))
+
+
+def _refuse_unknown(round: Round, numbers: list[int]) -> None:
+    missing = next((number for number in numbers if number not in round.state.dead.letters), None)
+    if missing is not None:
+        raise NotFound(f"there is no dead letter {missing}; `shunter dead` shows all")

@@ -1,0 +1,41 @@
+"""Holding jobs and letting them go on. Called by the engine's rounds."""
+
+from __future__ import annotations
+
+from shunter.engine import changes as c
+from shunter.engine.round import Round, TimerKind
+from shunter.engine.state.records import Job
+from shunter.model.errors import Conflict, NotFound
+from shunter.model.lifecycles import JobState
+
+
+def on_hold(round: Round, job_id: int, is_held: bool) -> None:
+    """Held: what runs goes on, and nothing more starts. Asking for what is the case already changes nothing."""
+    job = round.state.jobs.get(job_id)
+    if job is None:
+        raise NotFound(f"there is no unfinished job with id {job_id}")
+    if is_held and job.state is JobState.STOPPING:
+        raise Conflict(f"job {job.name} is stopping: there is nothing left to hold")
+    if job.is_held is is_held:
+        return
+    round.record(c.JobHeld(job.id, is_held, round.now_ms, job.ref))
+    if is_held:
+        _recall(round, job)
+    else:
+        _wind_back_offs(round, job)
+        round.stirred[job.id, 0] = None  # the time of its update runs again
+
+
+def _recall(round: Round, job: Job) -> None:
+    """Take back what workers have and did not start."""
+    for group in job.groups:
+        for lanes in group.task_class.lanes.values():
+            if lanes.outstanding > lanes.width:
+                round.recalls.setdefault(lanes.node, []).append(group.task_class.id)
+
+
+def _wind_back_offs(round: Round, job: Job) -> None:
+    """Their timers may have passed while the job was held."""
+    for group in job.groups:
+        for index, not_before_ms in (group.delayed or {}).items():
+            round.timers.add(max(not_before_ms, round.now_ms), TimerKind.BACK_OFF, group, index)

@@ -1,0 +1,114 @@
+"""Named queues: their rules, what waits in them, and emptying them. Called by the engine's rounds and the gateway."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.round import Round
+from shunter.engine.state.records import runs_of
+from shunter.engine.state.registries.queues import FREE, Queue
+from shunter.engine.state.state import State
+from shunter.model.errors import Busy, Conflict, NotFound
+from shunter.model.jobs import PLAIN, QUEUE_DEFAULT, JobSpec
+from shunter.model.lifecycles import TaskEvent, TaskState
+
+_QUEUED = int(TaskState.QUEUED)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePatch:
+    """Rules to change; None leaves one as it is."""
+
+    is_paused: bool | None = None
+    is_strict: bool | None = None
+    running_max: int | None = None
+    queued_max: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLoad:
+    """What is in a queue: tasks that could start now, and tasks on nodes."""
+
+    queued: int
+    running: int
+
+
+def on_queue_patch(round: Round, name: str, patch: QueuePatch) -> None:
+    known = round.state.queues.get(name)
+    given = {field: value for field in QueuePatch.__slots__ if (value := getattr(patch, field)) is not None}
+    rules: Queue = replace(known, **given)
+    if rules == known:
+        return
+    if name not in round.state.queues.queues and len(round.state.queues.queues) >= round.settings.queues_max:
+        raise Conflict(f"at most {round.settings.queues_max} queues can have rules; delete one that is not needed")
+    change = c.QueueSet(
+        name, rules.is_paused, rules.is_strict, rules.running_max, rules.queued_max, round.now_ms
+    )  # fmt: skip
+    round.record(change)
+
+
+def on_queue_drop(round: Round, name: str) -> None:
+    """It has no rules any more; what is in it stays, and may start."""
+    if name not in round.state.queues.queues:
+        raise NotFound(f"queue {name} has no rules; `shunter queues` shows those that have")
+    round.record(c.QueueDropped(name, round.now_ms))
+
+
+def on_queue_purge(round: Round, name: str, user: str) -> int:
+    """Cancel what is queued in it, services left out; says how many tasks that were. What runs goes on."""
+    purged = 0
+    for job in round.state.jobs.values():
+        if job.options.queue != name or job.is_lasting:
+            continue
+        for group in job.groups:
+            if not group.counts[_QUEUED]:
+                continue
+            states = round.state.table.state[group.base : group.base + group.count]
+            for first, last in list(runs_of(np.flatnonzero(states == _QUEUED))):
+                reason = f"queue {name} was purged by {user}"
+                round.record(
+                    c.TasksMoved(
+                        job.id, group.number, first, last, TaskEvent.CANCELLED, round.now_ms, reason, group.ref
+                    )
+                )
+                purged += last - first + 1
+            round.maybe_over[job.id] = None
+    return purged
+
+
+def refuse_full_queues(round: Round, specs: Sequence[JobSpec]) -> None:
+    """A submit that would put more into a queue than its rules allow is refused whole."""
+    if not any(queue.queued_max for queue in round.state.queues.queues.values()):
+        return
+    added: Counter[str] = Counter()
+    for spec in specs:
+        if not spec.is_template:
+            added[spec.options.queue if spec.options is not PLAIN else QUEUE_DEFAULT] += spec.count
+    for name, count in added.items():
+        most = round.state.queues.get(name).queued_max
+        if most and count > most:
+            fix = f"submit fewer, or `shunter queue set {name} --queued-max {count}`"
+            raise Conflict(f"queue {name} has a queued_max of {most}, and these are {count} tasks; {fix}")
+        if most and (queued := queue_load(round.state, name).queued) + count > most:
+            detail = f"queue {name} has {queued} tasks queued, and {count} more would pass its queued_max of {most}"
+            raise Busy(f"{detail}; nothing was taken, try again later", 5.0)
+
+
+def queue_load(state: State, name: str) -> QueueLoad:
+    records = [record for record in state.classes.values() if record.key.queue == name]
+    running = sum(lanes.outstanding for record in records for lanes in record.lanes.values())
+    return QueueLoad(sum(record.queued for record in records), running)
+
+
+def queue_names(state: State) -> list[str]:
+    """The default one, those with rules, and those that unfinished jobs name."""
+    return sorted({QUEUE_DEFAULT, *state.queues.queues, *(record.key.queue for record in state.classes.values())})
+
+
+def rules_of(state: State, name: str) -> Queue:
+    return state.queues.queues.get(name, FREE)

@@ -1,0 +1,74 @@
+"""Switching nodes off and on: by hand (cordon), and by the engine where tasks of several jobs fail at once and none
+succeeds (quarantine). What runs there goes on. Called by the engine's rounds and by `engine.nodes.reports`."""
+
+from __future__ import annotations
+
+from shunter.engine import changes as c
+from shunter.engine.nodes.drain import find_node
+from shunter.engine.round import Round
+from shunter.engine.state.records import Job, NodeRecord
+from shunter.model.errors import Conflict, Problem
+from shunter.model.lifecycles import NodeState
+
+CORDON, QUARANTINE = "cordon", "quarantine"
+FAILURES_MAX = 1_000  # that are remembered of a node
+
+
+def on_cordon(round: Round, name: str, reason: str) -> None:
+    node = find_node(round, name)
+    if node.switched_by == QUARANTINE:
+        raise _refused(node, "is in quarantine already", f"release it first: shunter node release {name}")
+    if (node.switched_by, node.switched_because) != (CORDON, reason):
+        round.record(c.NodeSwitched(node.id, CORDON, reason, round.now_ms, node.name))
+
+
+def on_release(round: Round, name: str, by: str) -> None:
+    """Let a node take work again, if it was switched off in this way."""
+    node = find_node(round, name)
+    if node.switched_by != by:
+        ways = {CORDON: "uncordon", QUARANTINE: "release", "": "undrain"}
+        if node.switched_by or node.is_drain_asked:
+            raise _refused(node, f"is not in {by}", f"use: shunter node {ways[node.switched_by]} {name}")
+        raise _refused(node, "takes work already", "nothing is to be done")
+    node.failures = None
+    round.record(c.NodeSwitched(node.id, "", "", round.now_ms, node.name))
+
+
+def note_failure(round: Round, node_id: int, job: Job) -> None:
+    """An attempt failed there. Where so many jobs fail within a minute and none succeeds, the node is to blame. Runs of
+    one name are one job: one that is retried or fired by a clock fails by itself.
+    Applications of BatchJobs are not counted: a Scheduling chose their nodes, and their slots are promised."""
+    node, settings = round.state.nodes.records.get(node_id), round.settings
+    if node is None or not settings.quarantine_jobs or node.switched_by:
+        return
+    oldest_ms = round.now_ms - int(settings.quarantine_window_s * 1000)
+    recent = [failure for failure in node.failures or () if failure[0] > oldest_ms][-FAILURES_MAX:]
+    node.failures = [*recent, (round.now_ms, job.namespace, job.name)]
+    jobs = {failure[1:] for failure in node.failures}
+    if len(jobs) < settings.quarantine_jobs or not _may_lose(round, node):
+        return
+    reason = (
+        f"tasks of {len(jobs)} jobs failed there within {settings.quarantine_window_s:g} s and none succeeded;"
+        f" when it is mended: shunter node release {node.name}"
+    )
+    round.record(c.NodeSwitched(node.id, QUARANTINE, reason, round.now_ms, node.name))
+
+
+def note_success(round: Round, node_id: int) -> None:
+    node = round.state.nodes.records.get(node_id)
+    if node is not None and node.failures:
+        node.failures = None
+
+
+def _may_lose(round: Round, node: NodeRecord) -> bool:
+    """Never the last node that takes work, and never more than a share of those that are up."""
+    nodes = round.state.nodes
+    if int(nodes.view.eligible.sum()) - bool(nodes.view.eligible[node.id]) < 1:
+        return False
+    up = [each for each in nodes.records.values() if each.state is NodeState.READY]
+    off = sum(each.switched_by == QUARANTINE for each in up)
+    return off + 1 <= len(up) * round.settings.quarantine_share_max
+
+
+def _refused(node: NodeRecord, fault: str, fix: str) -> Conflict:
+    return Conflict(f"node {node.name} {fault}; {fix}", (Problem("node", fault, node.name, fix),))

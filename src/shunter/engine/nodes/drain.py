@@ -1,0 +1,106 @@
+"""Emptying nodes: services start elsewhere first, batch tasks are waited for until a deadline and then queued again,
+system tasks end last. Called by the engine's rounds; services and system jobs are seen to by
+`engine.services.reconcile`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.placement.apply_decision import send_back
+from shunter.engine.round import Round, TimerKind
+from shunter.engine.services.per_node import system_tasks_on
+from shunter.engine.state.records import NodeRecord
+from shunter.model.errors import Conflict, NotFound, Problem
+from shunter.model.jobs import BATCH, SYSTEM
+from shunter.model.lifecycles import NODE, NodeEvent, TaskState
+from shunter.planning.view import IntArray
+
+_ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
+
+
+def on_drain(round: Round, name: str, deadline_s: float | None, user: str) -> None:
+    """Nothing more starts there. Asking again sets another deadline."""
+    node = find_node(round, name)
+    deadline_ms = 0 if deadline_s is None else round.now_ms + int(deadline_s * 1000)
+    round.record(c.DrainSet(node.id, deadline_ms))
+    if NODE.allows(node.state, NodeEvent.DRAIN_ASKED):
+        begin_drain(round, node, f"asked by {user}")
+    if deadline_ms:
+        round.timers.add_job(deadline_ms, TimerKind.DRAIN, node.id)
+
+
+def begin_drain(round: Round, node: NodeRecord, reason: str) -> None:
+    round.record(c.NodeMoved(node.id, NodeEvent.DRAIN_ASKED, reason, round.now_ms, node.name))
+    for row in _live_rows(round, node.id).tolist():
+        group = round.state.groups[round.state.table.group[row]]
+        assert group is not None
+        if group.job.type != BATCH:
+            round.stirred[group.job.id, 0] = None
+
+
+def on_undrain(round: Round, name: str) -> None:
+    node = find_node(round, name)
+    if not node.is_drain_asked:
+        fault = "is not being drained"
+        raise Conflict(f"node {name} {fault}", (Problem("node", fault, name),))
+    round.record(c.DrainSet(node.id, 0, False))
+    if NODE.allows(node.state, NodeEvent.DRAIN_ENDED):
+        round.record(c.NodeMoved(node.id, NodeEvent.DRAIN_ENDED, "", round.now_ms, node.name))
+
+
+def hear(round: Round, node: NodeRecord, reason: str = "") -> None:
+    """A node is back. One that was to be drained still is."""
+    round.record(c.NodeMoved(node.id, NodeEvent.HEARD, reason, round.now_ms, node.name))
+    if node.is_drain_asked:
+        begin_drain(round, node, "still to be drained")
+
+
+def advance_drains(round: Round) -> None:
+    for node_id in sorted(round.state.nodes.draining):
+        _advance(round, round.state.nodes.records[node_id])
+
+
+def _advance(round: Round, node: NodeRecord) -> None:
+    state = round.state
+    tasks = int(state.nodes.tasks[node.id])
+    if not tasks:
+        round.record(c.NodeMoved(node.id, NodeEvent.EMPTIED, "", round.now_ms, node.name))
+        return
+    if 0 < node.drain_deadline_ms <= round.now_ms:
+        _send_all_back(round, node)
+    if tasks == system_tasks_on(state, node.id) and _has_staying(round, node.id):
+        for job_id, job in state.lasting.everywhere.items():
+            if job.type == SYSTEM:
+                round.stirred[job_id, node.id] = None
+
+
+def _send_all_back(round: Round, node: NodeRecord) -> None:
+    """The deadline has passed: what is left runs again elsewhere."""
+    table = round.state.table
+    for row in _live_rows(round, node.id).tolist():
+        group = round.state.groups[table.group[row]]
+        assert group is not None
+        if group.job.type != SYSTEM and table.state[row] != _STOPPING:
+            send_back(round, group, row - group.base, f"node {node.name} is drained, and its deadline has passed")
+
+
+def _has_staying(round: Round, node: int) -> bool:
+    table = round.state.table
+    return bool((table.state[_live_rows(round, node)] != _STOPPING).any())
+
+
+def _live_rows(round: Round, node: int) -> IntArray:
+    table = round.state.table
+    states = table.state[: table.used]
+    live: IntArray = np.flatnonzero(
+        (table.node[: table.used] == node) & (states >= _ASSIGNED) & (states <= _STOPPING)
+    ).astype(np.int64)
+    return live
+
+
+def find_node(round: Round, name: str) -> NodeRecord:
+    node = round.state.nodes.by_name.get(name)
+    if node is None:
+        raise NotFound(f"there is no node {name}")
+    return node

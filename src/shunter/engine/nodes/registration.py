@@ -1,0 +1,101 @@
+"""Nodes joining, falling silent, leaving and being labelled. Called by the engine's rounds."""
+
+from __future__ import annotations
+
+from shunter.engine import changes as c
+from shunter.engine.nodes.drain import find_node, hear
+from shunter.engine.nodes.inventory import lose_node
+from shunter.engine.round import Round
+from shunter.engine.state.records import NodeRecord
+from shunter.model.jobs import PORT_PREFIX
+from shunter.model.lifecycles import NODE, NodeEvent
+from shunter.model.messages import PROTOCOL_VERSION, Hello, Refused, Welcome
+
+NODES_MAX = 100_000
+
+
+def on_hello(round: Round, hello: Hello) -> Welcome | Refused:
+    """Who knocks: a new node gets a row, a known one brings its facts anew. It takes work after its inventory."""
+    refusal = _refusal(round, hello)
+    if refusal is not None:
+        return refusal
+    known = round.state.nodes.by_name.get(hello.name)
+    node = known.id if known else round.state.nodes.next_id
+    if known is None or _has_news(round, known, hello):
+        round.record(
+            c.NodeJoined(
+                node,
+                hello.name,
+                hello.boot,
+                hello.capacity,
+                hello.labels,
+                hello.datacenter,
+                hello.attributes,
+                hello.address,
+                round.now_ms,
+            )
+        )
+        _choose_anew(round, node)
+    return Welcome(round.epoch, node, round.settings.heartbeat_s)
+
+
+def on_node_event(round: Round, node: int, event: NodeEvent, reason: str) -> None:
+    """The watcher's word on a node. One that is down has lost its tasks; they run elsewhere."""
+    record = round.state.nodes.records.get(node)
+    if record is None or not NODE.allows(record.state, event):
+        return
+    if event is NodeEvent.HEARD:
+        hear(round, record, reason)
+        return
+    round.record(c.NodeMoved(node, event, reason, round.now_ms, record.name))
+    if event in (NodeEvent.TIMED_OUT, NodeEvent.LEFT):
+        record.is_synced = False
+        round.state.nodes.refresh_eligible(record)
+        lose_node(round, node, f"node {record.name} is down: {reason}")
+        for class_id in list(record.lanes):
+            round.record(c.LanesSet(class_id, node, 0))
+
+
+def on_label(round: Round, name: str, labels: dict[str, str | None]) -> None:
+    record = find_node(round, name)
+    changed = {key: value or "" for key, value in labels.items()}
+    round.record(c.NodeLabelled(record.id, changed, round.now_ms, record.name))
+    _choose_anew(round, record.id)
+
+
+def on_attribute(round: Round, name: str, attributes: dict[str, str | None]) -> None:
+    record = find_node(round, name)
+    changed = {key: value or "" for key, value in attributes.items()}
+    round.record(c.NodeAttributed(record.id, changed, round.now_ms, record.name))
+    _choose_anew(round, record.id)
+
+
+def _choose_anew(round: Round, node: int) -> None:
+    """What constraints ask about has changed: lanes are refilled only after the policy has chosen the node again."""
+    for lanes in round.state.nodes.records[node].lanes.values():
+        lanes.may_refill = False
+
+
+def _refusal(round: Round, hello: Hello) -> Refused | None:
+    if hello.protocol != PROTOCOL_VERSION:
+        return Refused(
+            "protocol_version", f"this manager speaks protocol {PROTOCOL_VERSION}, the worker {hello.protocol}"
+        )
+    if not hello.name or len(hello.name) > 253:
+        return Refused("invalid", "the worker's name must have 1 to 253 characters")
+    if any(amount < 0 for amount in hello.capacity.values()):
+        return Refused("invalid", "a capacity cannot be negative")
+    if hello.name not in round.state.nodes.by_name and round.state.nodes.next_id > NODES_MAX:
+        return Refused("invalid", f"the cluster has {NODES_MAX} nodes, and takes no more")
+    return None
+
+
+def _has_news(round: Round, record: NodeRecord, hello: Hello) -> bool:
+    view = round.state.nodes.view
+    amounts = zip(view.resources, view.capacity[record.id].tolist(), strict=True)
+    capacity = {resource: amount for resource, amount in amounts if not resource.startswith(PORT_PREFIX)}
+    return (
+        (record.boot, record.datacenter, record.address) != (hello.boot, hello.datacenter, hello.address)
+        or (record.brought_labels, record.brought_attributes) != (hello.labels, hello.attributes)
+        or {key: value for key, value in capacity.items() if value} != {k: v for k, v in hello.capacity.items() if v}
+    )

@@ -1,0 +1,182 @@
+"""Jobs of the core that run BatchJobs: started with their slots, looked at as one application, and ended.
+
+The driver is a task like any other, placed by the policy. Its executors are pieces pinned to the nodes of their slots;
+they need nothing of the node, because the slot's reservation is theirs. Called by `engine.objects.controller`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec.structs import replace
+
+from shunter.engine import changes as c
+from shunter.engine.jobs.stop import on_stop, stop_range
+from shunter.engine.jobs.submit import start_run
+from shunter.engine.objects.run_times import start_ms
+from shunter.engine.round import Round
+from shunter.engine.state.records import Group, Job
+from shunter.engine.state.state import State
+from shunter.model.batch_jobs import BatchJob, BatchJobState
+from shunter.model.jobs import JobSpec
+from shunter.model.lifecycles import JobState, TaskEvent, TaskState
+from shunter.model.testbeds import SlotHolder, SlotPlace, Testbed
+from shunter.testbeds.application_parts import DRIVER, EXECUTOR
+from shunter.testbeds.applications import application_job, executor_group, start_problems
+from shunter.testbeds.view import Application, ApplicationState, SlotUse, StartApplication
+
+_QUEUED, _ASSIGNED, _RUNNING = int(TaskState.QUEUED), int(TaskState.ASSIGNED), int(TaskState.RUNNING)
+_STOPPING, _SUCCEEDED = int(TaskState.STOPPING), int(TaskState.SUCCEEDED)
+_ENDED = {  # what a BatchJob remembers of an application that has left memory
+    BatchJobState.COMPLETED: ApplicationState.COMPLETED,
+    BatchJobState.FAILED_SUBMISSION: ApplicationState.FAILED,
+}
+LOOPBACK = "127.0.0.1"
+SECRET_BITS = 256
+
+
+class CannotStart(Exception):
+    """The application cannot run in such slots, whatever else is free."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+def start_application(round: Round, job: BatchJob, start: StartApplication) -> int:
+    """Submit its job; without a driver the executors start at once. Raises CannotStart before anything is recorded."""
+    problems = start_problems(job, start)
+    if problems:
+        raise CannotStart(problems)
+    hosts = [_host(round.state, place.node) for place in start.places]
+    secret = f"{round.random.getrandbits(SECRET_BITS):x}" if job.spec.spark is not None else ""
+    spec = _in_pieces(application_job(job, start, hosts, secret), job)
+    submitted = start_run(round, spec, job.meta.user)
+    core = round.state.jobs[submitted.job_id]
+    if not any(group.name == DRIVER for group in spec.groups):
+        _add_executors(round, core, start.places)
+    return core.id
+
+
+def stop_application(round: Round, job: BatchJob, reason: str) -> None:
+    if job.status.application in round.state.jobs:
+        on_stop(round, job.status.application, None, now=False, reason=reason)
+
+
+def advance_application(round: Round, job: BatchJob) -> None:
+    """Executors follow a driver that has started; when it has ended they are not needed any more. The first task that
+    fails ends all, and so does the first that somebody stops of a command, which no driver can make up for."""
+    core = round.state.jobs.get(job.status.application)
+    if core is None or core.state is JobState.STOPPING:
+        return
+    if any(group.counts[TaskState.FAILED] for group in core.groups):
+        on_stop(round, core.id, None, now=False, reason="one of its tasks has failed")
+        return
+    driver = next((group for group in core.groups if group.spec.name == DRIVER), None)
+    if driver is None:
+        if any(group.counts[TaskState.CANCELLED] for group in core.groups):
+            on_stop(round, core.id, None, now=False, reason="one of its executors was stopped")
+        return
+    state, has_executors = int(round.state.table.state[driver.base]), any(_pieces(core))
+    if state == _RUNNING and not has_executors:
+        ports, node = (driver.ports or {}).get(0, {}), int(round.state.table.node[driver.base])
+        host = _host(round.state, round.state.nodes.view.names[node])
+        spec = JobSpec(core.namespace, core.name, core.blueprint.groups)
+        groups = (*core.blueprint.groups[:-1], executor_group(job, spec, host, ports))
+        round.record(c.JobRefined(core.id, msgspec.Raw(round.state.blueprint(groups)), core.ref))
+        _add_executors(round, core, job.status.places)
+    elif state == _SUCCEEDED:
+        for piece in _pieces(core):
+            if sum(piece.counts[:_STOPPING]):  # the others have been told
+                stop_range(round, piece, 0, piece.count - 1, now=False, reason="the driver has ended")
+        round.maybe_over[core.id] = None
+
+
+def application_of(round: Round, job: BatchJob) -> Application | None:
+    """What the reconciler is told. Of one that has left memory, what the BatchJob or this very round knows."""
+    status = job.status
+    if not status.application:
+        return None
+    core = round.state.jobs.get(status.application)
+    if core is None:
+        return _ended_application(round, job)
+    states = executor_states(round.state, core).values()
+    if len(states) < status.replication or min(states) < _ASSIGNED:
+        state = ApplicationState.SUBMITTED
+    elif min(states) < _RUNNING or core.state is JobState.STOPPING:  # some may never have started
+        state = ApplicationState.SCHEDULED
+    else:
+        state = ApplicationState.RUNNING
+    has_begun = state is ApplicationState.RUNNING and status.state < BatchJobState.RUNNING
+    return Application(core.id, state, has_processes=True, started_ms=start_ms(round, core) if has_begun else 0)
+
+
+def uses_of(state: State, testbed: Testbed) -> dict[SlotPlace, SlotUse]:
+    """Which of its slots are held, from the commit that asks for them until their executors are gone."""
+    uses: dict[SlotPlace, SlotUse] = {}
+    book, holders = state.objects, {slot.place: slot.holder for slot in testbed.status.slots}
+    for name in book.users.get(testbed.meta.object_name, ()):
+        job = book.batch_jobs[name]
+        core = state.jobs.get(job.status.application)
+        if core is None:
+            continue
+        states = executor_states(state, core)
+        unborn = _SUCCEEDED if core.state is JobState.STOPPING else _QUEUED
+        for number, place in enumerate(job.status.places):
+            task, before = states.get(number, unborn), holders.get(place)
+            scheduling = job.status.active_scheduling or (before.scheduling if before is not None else None)
+            if task < _SUCCEEDED and scheduling is not None:
+                uses[place] = SlotUse(SlotHolder(name, number, scheduling), task in (_RUNNING, _STOPPING))
+    return uses
+
+
+def executor_states(state: State, core: Job) -> dict[int, int]:
+    """Of those that there are, by their number in the application."""
+    column = state.table.state
+    return {
+        piece.shows(index): column.item(piece.base + index) for piece in _pieces(core) for index in range(piece.count)
+    }
+
+
+def _in_pieces(spec: JobSpec, job: BatchJob) -> JobSpec:
+    """Executors come as pieces, each with a lane of its own."""
+    *drivers, executors = spec.groups
+    count = executors.count
+    executors = replace(executors, count=0, total=count, parallel_max=count)
+    options = replace(spec.options, application=job.spec.engine)
+    return replace(spec, groups=(*drivers, executors), options=options)
+
+
+def _pieces(core: Job) -> Iterator[Group]:
+    return (group for group in core.groups if group.spec.name == EXECUTOR)
+
+
+def _add_executors(round: Round, core: Job, places: tuple[SlotPlace, ...]) -> None:
+    part = next(part for part, spec in enumerate(core.blueprint.groups) if spec.name == EXECUTOR)
+    for number, place in enumerate(places):
+        node = round.state.nodes.by_name[place.node].id
+        piece = core.next_group
+        round.record(c.GroupAdded(core.id, piece, part, [number], node, core.ref, round.now_ms))
+        group = round.state.known_group(core.id, piece)
+        unblock = c.TasksMoved(core.id, piece, 0, 0, TaskEvent.UNBLOCKED, round.now_ms, "", group.ref)
+        round.record(unblock)
+
+
+def _ended_application(round: Round, job: BatchJob) -> Application | None:
+    summary = round.summaries.get(job.status.application)
+    if summary is not None:
+        has_succeeded = summary.view.state == JobState.SUCCEEDED.word
+        state = ApplicationState.COMPLETED if has_succeeded else ApplicationState.FAILED
+        reason = "" if has_succeeded else summary.view.reason or f"the application was {summary.view.state}"
+        return Application(job.status.application, state, False, *round.spans[job.status.application], reason)
+    remembered = _ENDED.get(job.status.state)
+    if remembered is None:
+        return None
+    return Application(job.status.application, remembered, False, reason="; ".join(job.status.problems))
+
+
+def _host(state: State, node: str) -> str:
+    """Where others reach what runs on a node."""
+    record = state.nodes.by_name[node]
+    return record.address or LOOPBACK

@@ -1,0 +1,268 @@
+"""Bringing Testbeds, BatchJobs and Schedulings forward: the pure reconcilers of `testbeds/` are run on what is stirred,
+and what they answer is recorded, until nothing moves. Called by the engine's rounds.
+
+Whatever they know is worked out from the state, so a manager that takes over looks at everything once and goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+
+import msgspec
+from msgspec.structs import replace
+
+from shunter.engine import changes as c
+from shunter.engine.jobs.finish import end_jobs
+from shunter.engine.objects.applications import (
+    CannotStart,
+    advance_application,
+    application_of,
+    start_application,
+    stop_application,
+    uses_of,
+)
+from shunter.engine.objects.apply import move
+from shunter.engine.objects.scheduling_history import past_scheduling
+from shunter.engine.round import Round, TimerKind
+from shunter.engine.services.reconcile import keep_up
+from shunter.engine.state.registries.objects import Key, named_jobs
+from shunter.engine.state.state import State
+from shunter.model.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, Claim
+from shunter.model.object_lifecycles import BATCH_JOB as LIFE
+from shunter.model.object_lifecycles import BatchJobEvent
+from shunter.model.object_meta import ObjectName
+from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.schedulings import Scheduling
+from shunter.model.testbeds import Testbed
+from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
+from shunter.testbeds.lineup import Memory
+from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
+from shunter.testbeds.testbed_reconcile import reconcile_testbed
+from shunter.testbeds.view import BatchJobOutcome, BatchJobView, LabelledNode, SchedulingOutcome, SchedulingView
+
+LOOKS_MAX = 20_000  # at objects in one round; the rest is looked at in the next
+_ORDER = {TESTBED: 0, BATCH_JOB: 1, SCHEDULING: 2}
+
+
+def reconcile(round: Round, *, is_placing_next: bool = False) -> None:
+    """Until nothing moves: the ends of applications free slots, and free slots start applications. A Scheduling that
+    has asked for slots waits for its executors to have nodes: if placing is next, it is looked at again after that."""
+    _stir_by_nodes(round)
+    looks = 0
+    have_asked: set[Key] = set()
+    while keys := _next(round.state, have_asked):
+        for key in keys:
+            looks += 1
+            if _look_at(round, *key) and is_placing_next:
+                have_asked.add(key)
+        if round.maybe_over:
+            keep_up(round)
+            end_jobs(round)
+        if looks > LOOKS_MAX:
+            round.is_partial = True
+            return
+
+
+def reconcile_placed(round: Round) -> None:
+    """Once more after placing: executors may have their nodes now, and lanes that were given up make room for slots."""
+    book = round.state.objects
+    for name in book.submitted:
+        book.stir(BATCH_JOB, name)
+    if book.stirred or book.tried:
+        reconcile(round)
+
+
+def on_scheduling_due(round: Round, uid: int) -> None:
+    name = round.state.objects.name_of(uid)
+    if name is not None:
+        round.state.objects.stir(SCHEDULING, name)
+
+
+def _next(state: State, later: Set[Key]) -> list[Key]:
+    """Take those whose turn it is. Schedulings come when their testbeds and jobs are at rest: each then finds all that
+    has happened to them in one look."""
+    stirred = state.objects.stirred
+    found = [key for key in stirred if key[0] != SCHEDULING] or [key for key in stirred if key not in later]
+    if len(found) > 1:
+        found.sort(key=lambda key: (_ORDER[key[0]], _age(state, key)))
+    for key in found:
+        del stirred[key]
+    return found
+
+
+def _age(state: State, key: tuple[str, ObjectName]) -> int:
+    """Who came first is looked at first: so it is who waits longest that gets what comes free."""
+    object = state.objects.get(*key)
+    return object.meta.uid if object is not None else 0
+
+
+def _stir_by_nodes(round: Round) -> None:
+    """Testbeds see the nodes. One that does not fit tries again when a node that it lacks has changed."""
+    book, nodes = round.state.objects, round.state.nodes.view
+    if not book.testbeds:
+        return
+    if round.has_stirred_nodes:
+        book.stir_testbeds()
+    for name, seen in book.tried.items():
+        if any(int(nodes.changed[row]) != tick for row, tick in seen):
+            book.stir(TESTBED, name)
+
+
+def _look_at(round: Round, kind: str, name: ObjectName) -> bool:
+    """Whether it is a Scheduling that has asked for slots."""
+    object = round.state.objects.get(kind, name)
+    if isinstance(object, Testbed):
+        _look_at_testbed(round, object)
+    elif isinstance(object, BatchJob):
+        _look_at_batch_job(round, object)
+    elif isinstance(object, Scheduling):
+        return _look_at_scheduling(round, object)
+    return False
+
+
+# ---- testbeds ----
+
+
+def _look_at_testbed(round: Round, testbed: Testbed) -> None:
+    state, name = round.state, testbed.meta.object_name
+    nodes = labelled_nodes(state, testbed)
+    status = reconcile_testbed(testbed, [node for _, node in nodes], uses_of(state, testbed), round.now_ms)
+    if status != testbed.status:
+        move(round, TESTBED, testbed, status)
+    if testbed.meta.is_deleting and not status.slots:
+        state.objects.tried.pop(name, None)
+        round.record(c.ObjectDropped(TESTBED, testbed.meta.uid, round.now_ms, str(name)))
+    elif status.node_problems:
+        ticks = ((row, int(state.nodes.view.changed[row])) for row, node in nodes if node.name in status.node_problems)
+        state.objects.tried[name] = tuple(ticks)
+    else:
+        state.objects.tried.pop(name, None)
+
+
+def labelled_nodes(state: State, testbed: Testbed) -> list[tuple[int, LabelledNode]]:
+    """The nodes with the testbed's label, and what of them is free for it."""
+    label, view = testbed.spec.node_label, state.nodes.view
+    own: dict[str, dict[str, int]] = {}
+    for slot in testbed.status.slots:
+        amounts = own.setdefault(slot.place.node, {})
+        for resource, amount in slot.size.items():
+            amounts[resource] = amounts.get(resource, 0) + amount
+    found = []
+    for kind, facts in enumerate(view.kinds):
+        value = facts.labels.get(label)
+        if value is None:
+            continue
+        for row in (view.kind[: view.count] == kind).nonzero()[0].tolist():
+            if row not in state.nodes.records:
+                continue
+            node, mine = view.names[row], own.get(view.names[row], {})
+            columns = zip(view.resources, view.capacity[row].tolist(), view.reserved[row].tolist(), strict=True)
+            free = {resource: capacity - taken + mine.get(resource, 0) for resource, capacity, taken in columns}
+            because = view.ineligible_because.get(row, "")
+            found.append((row, LabelledNode(node, value, free, bool(view.eligible[row]), because)))
+    return found
+
+
+# ---- batch jobs ----
+
+
+def _look_at_batch_job(round: Round, job: BatchJob) -> None:
+    advance_application(round, job)
+    book, claim = round.state.objects, job.claim
+    request = claim.request if claim is not None else None
+    view = BatchJobView(
+        job,
+        book.schedulings.get(claim.scheduling) if claim is not None else None,
+        book.testbeds.get(request.testbed) if request is not None else None,
+        application_of(round, job),
+        round.now_ms,
+    )
+    outcome = reconcile_batch_job(view)
+    for status in _with_application(round, job, outcome):
+        move(round, BATCH_JOB, job, status)
+    if outcome.stop:
+        stop_application(round, job, "its scheduling let it go")
+
+
+def _with_application(round: Round, job: BatchJob, outcome: BatchJobOutcome) -> Iterable[BatchJobStatus]:
+    if outcome.start is None:
+        return outcome.statuses
+    try:
+        application = start_application(round, job, outcome.start)
+    except CannotStart as refusal:
+        submitted = next(status for status in outcome.statuses if status.state is BatchJobState.SUBMITTED)
+        failed = LIFE.move(BatchJobState.SUBMITTED, BatchJobEvent.FAILED)
+        return [submitted, replace(submitted, state=failed, problems=refusal.problems)]
+    return [
+        replace(status, application=application) if status.slot_ids and not status.application else status
+        for status in outcome.statuses
+    ]
+
+
+# ---- schedulings ----
+
+
+def _look_at_scheduling(round: Round, scheduling: Scheduling) -> bool:
+    book, name = round.state.objects, scheduling.meta.object_name
+    testbed = book.testbeds.get(scheduling.spec.testbed)
+    view = SchedulingView(
+        scheduling,
+        book.batch_jobs.get,
+        testbed,
+        round.now_ms,
+        claimed=lambda: [book.batch_jobs[job] for job in book.claimed.get(name, ())],
+        other=book.schedulings.get,
+        memory=book.memories.setdefault(name, Memory()),
+    )
+    outcome = reconcile_scheduling(view)
+    _claim(round, name, outcome)
+    _claim_testbed(round, name, testbed, outcome)
+    for status in outcome.statuses:
+        move(round, SCHEDULING, scheduling, status)
+    if outcome.look_again_ms is not None:
+        round.timers.add_job(outcome.look_again_ms, TimerKind.SCHEDULING, scheduling.meta.uid)
+    if scheduling.meta.is_deleting and _has_let_go(round.state, scheduling):
+        round.past.append(past_scheduling(round, scheduling))
+        round.record(c.ObjectDropped(SCHEDULING, scheduling.meta.uid, round.now_ms, str(name)))
+        _stir_waiting(round.state, scheduling)
+    return bool(outcome.requests)
+
+
+def _claim(round: Round, name: ObjectName, outcome: SchedulingOutcome) -> None:
+    jobs = round.state.objects.batch_jobs
+    for job in outcome.claims:
+        _write_claim(round, name, jobs[job], Claim(name))
+    for job, request in outcome.requests.items():
+        _write_claim(round, name, jobs[job], Claim(name, request))
+    for job in outcome.releases:
+        _write_claim(round, name, jobs[job], None)
+
+
+def _write_claim(round: Round, by: ObjectName, job: BatchJob, claim: Claim | None) -> None:
+    body = msgspec.Raw(msgspec.msgpack.encode(claim))
+    round.record(c.BatchJobClaimed(job.meta.uid, body, round.now_ms, str(by), str(job.meta.object_name)))
+
+
+def _claim_testbed(round: Round, name: ObjectName, testbed: Testbed | None, outcome: SchedulingOutcome) -> None:
+    if testbed is None or not (outcome.claims_testbed or outcome.releases_testbed):
+        return
+    claims = tuple(each for each in testbed.status.claims if each != name)
+    if outcome.claims_testbed:
+        claims = (*claims, name)
+    move(round, TESTBED, testbed, replace(testbed.status, claims=claims))
+
+
+def _has_let_go(state: State, scheduling: Scheduling) -> bool:
+    book, name = state.objects, scheduling.meta.object_name
+    testbed = book.testbeds.get(scheduling.spec.testbed)
+    return name not in book.claimed and (testbed is None or name not in testbed.status.claims)
+
+
+def _stir_waiting(state: State, gone: Scheduling) -> None:
+    """Whoever waits for what it had."""
+    book = state.objects
+    for name in book.aiming.get(gone.spec.testbed, ()):
+        book.stir(SCHEDULING, name)
+    for job in named_jobs(gone.spec):
+        for name in book.naming.get(job, ()):
+            book.stir(SCHEDULING, name)

@@ -1,0 +1,56 @@
+"""Schedulings that a decision makes or withdraws: the items of `Decision.schedulings` and `Decision.withdrawals`.
+Called for decisions in rounds and from outside alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shunter.engine.objects.apply import check_drafts, find, on_apply, on_delete
+from shunter.engine.round import Round
+from shunter.model.errors import Busy, Rejected
+from shunter.model.object_manifests import read_objects
+from shunter.model.object_wire import scheduling_spec
+from shunter.model.objects import API_VERSIONS, SCHEDULING, Draft
+from shunter.planning.view import Decision, SchedulingDraft
+
+Refuse = Callable[[str, str], None]  # item, reason
+
+
+def check_schedulings(round: Round, decision: Decision, refuse: Refuse) -> None:
+    """Refuse what does not hold; nothing is changed."""
+    for number, name in enumerate(decision.withdrawals):
+        try:
+            find(round, SCHEDULING, name)
+        except Rejected as error:
+            refuse(f"withdrawals[{number}]", error.detail)
+    for number, draft in enumerate(decision.schedulings):
+        try:
+            check_drafts(round, [_draft(draft)])
+        except (Rejected, Busy) as error:
+            refuse(f"schedulings[{number}]", error.detail)
+
+
+def apply_schedulings(round: Round, decision: Decision, user: str, refuse: Refuse) -> None:
+    """Item by item; what is refused changes nothing."""
+    for number, name in enumerate(decision.withdrawals):
+        try:
+            on_delete(round, SCHEDULING, name)
+        except Rejected as error:
+            refuse(f"withdrawals[{number}]", error.detail)
+    for number, draft in enumerate(decision.schedulings):
+        try:
+            on_apply(round, [_draft(draft)], user)
+        except (Rejected, Busy) as error:
+            refuse(f"schedulings[{number}]", error.detail)
+
+
+def _draft(draft: SchedulingDraft) -> Draft:
+    """Read as a manifest would be: whoever decides is bound by the same rules."""
+    document = {
+        "apiVersion": API_VERSIONS[0],
+        "kind": SCHEDULING,
+        "metadata": {"name": draft.name.name, "namespace": draft.name.namespace},
+        "spec": scheduling_spec(draft.spec),
+    }
+    [read] = read_objects([document])
+    return read

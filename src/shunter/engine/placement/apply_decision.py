@@ -1,0 +1,254 @@
+"""Carrying out what a policy decided, item by item, as far as it holds now. Called by `engine.placement.place`.
+
+Whoever decided: what no longer fits is left, and the rest applies. A gang applies whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.placement.alternative_nodes import has_another
+from shunter.engine.placement.gangs import call_back, gang_of, is_whole
+from shunter.engine.round import Round
+from shunter.engine.state.records import ClassRecord, Group
+from shunter.model.lifecycles import TaskEvent, TaskState
+from shunter.planning.view import Decision, IntArray, Placement, Preemption
+
+_ASSIGNED, _RUNNING = int(TaskState.ASSIGNED), int(TaskState.RUNNING)
+
+
+def carry_out(round: Round, decision: Decision) -> None:
+    for placements in _together(round, decision.placements):
+        for placement in placements:
+            apply_placement(round, placement)
+    if decision.preemptions:
+        preempt(round, decision.preemptions)
+
+
+def _together(round: Round, placements: list[Placement]) -> Iterable[list[Placement]]:
+    """One by one; but a gang's as one, and only if all that is queued of it is placed and fits."""
+    gangs: dict[int, list[Placement]] = {}
+    for placement in placements:
+        record = round.state.classes.get(placement.class_id)
+        gang = gang_of(record) if record is not None else 0
+        if gang:
+            gangs.setdefault(gang, []).append(placement)
+        else:
+            yield [placement]
+    for members in gangs.values():
+        if _starts_whole(round, members):
+            yield members
+
+
+def _starts_whole(round: Round, placements: list[Placement]) -> bool:
+    state, nodes = round.state, round.state.nodes.view
+    given = {placement.class_id: int(placement.counts.sum()) for placement in placements}
+    if not is_whole(state, state.classes[placements[0].class_id], given) or not _is_admitted(round, given):
+        return False
+    wanted: dict[int, IntArray] = {}
+    for placement in placements:
+        record = state.classes[placement.class_id]
+        if (_room(round, record, placement.nodes) < placement.counts).any():
+            return False
+        vector = record.vector
+        for node, count in zip(placement.nodes.tolist(), placement.counts.tolist(), strict=True):
+            needs = np.zeros(len(nodes.resources), np.int64)
+            needs[: vector.size] = vector * count
+            wanted[node] = wanted[node] + needs if node in wanted else needs
+    return all((nodes.reserved[node] + needs <= nodes.capacity[node]).all() for node, needs in wanted.items())
+
+
+def _is_admitted(round: Round, given: dict[int, int]) -> bool:
+    """Whether so many tasks of classes of one job may start at once, by their limits, their queue and licences."""
+    state, licences = round.state, Counter[str]()
+    for class_id, count in given.items():
+        record = state.classes[class_id]
+        if lanes_max(round, record) < count:
+            return False
+        for resource, need in record.licences:
+            licences[resource] += need * count
+    queue = record.key.queue
+    most = state.queues.get(queue).running_max
+    if most and state.queue_widths[queue] + sum(given.values()) > most:
+        return False
+    known = state.cluster.licences()
+    return all(state.licences_used[name] + count <= known.get(name, 0) for name, count in licences.items())
+
+
+def preempt(round: Round, preemptions: list[Preemption]) -> None:
+    """Tell the youngest tasks of each class on its node to end; they come back to the queue. Of a gang all end. What
+    belongs on one node would come back there before anybody else, so it is left alone."""
+    state, live = round.state, _live_rows(round, preemptions)
+    called: set[int] = set()
+    for preemption in preemptions:
+        record = state.classes.get(preemption.victim)
+        rows = live.get((preemption.victim, preemption.node), [])
+        if record is None or not rows or record.key.node:
+            continue
+        winner = state.classes.get(preemption.winner)
+        whose = winner.first_ready() if winner is not None else None
+        if not gang_of(record):
+            ended = _preempt_youngest(round, record, preemption, np.array(rows), whose)
+            live[preemption.victim, preemption.node] = [row for row in rows if row not in ended]
+        elif gang_of(record) not in called:
+            called.add(gang_of(record))
+            call_back(round, record, _why_preempted(whose))
+
+
+def _why_preempted(whose: Group | None) -> str:
+    return f"preempted by {whose.job.ref}" if whose is not None else "preempted"
+
+
+def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, int], list[int]]:
+    """By class and node, for the nodes on which somebody is to end: what was told to start there and not to end."""
+    state, table, used = round.state, round.state.table, round.state.table.used
+    is_meant = np.zeros(state.nodes.view.count, np.bool_)
+    is_meant[[preemption.node for preemption in preemptions]] = True
+    states = table.state[:used]
+    rows = np.flatnonzero(is_meant[table.node[:used]] & ((states == _ASSIGNED) | (states == _RUNNING)))
+    live: dict[tuple[int, int], list[int]] = {}
+    for row, slot, node in zip(rows.tolist(), table.group[rows].tolist(), table.node[rows].tolist(), strict=True):
+        group = state.groups[slot]
+        assert group is not None, "its tasks are live"
+        live.setdefault((group.task_class.id, node), []).append(row)
+    return live
+
+
+def _preempt_youngest(
+    round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, whose: Group | None
+) -> set[int]:
+    """Of other jobs than the winner's, if there are: a service whose priority was raised has older tasks of the lower
+    one. So do tasks that have no lane there yet: otherwise they would take the lanes that are to be given up."""
+    state, table = round.state, round.state.table
+    lanes = record.lanes.get(preemption.node)
+    count = preemption.count + max(0, lanes.outstanding - lanes.width if lanes is not None else 0)
+    started, groups = table.started_ms[rows], [state.groups[slot] for slot in table.group[rows].tolist()]
+    is_own = np.array([group is not None and whose is not None and group.job is whose.job for group in groups])
+    youngest = rows[np.lexsort((-started, started > 0, is_own))][:count].tolist()
+    for row in youngest:
+        group = state.groups[table.group[row]]
+        assert group is not None
+        send_back(round, group, row - group.base, _why_preempted(whose))
+    return set(youngest)
+
+
+def send_back(round: Round, group: Group, index: int, reason: str) -> None:
+    """End a live attempt so that its task is queued again."""
+    job, node = group.job, int(round.state.table.node[group.base + index])
+    move = c.TasksMoved(job.id, group.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, group.ref)
+    round.record(move)
+    round.stop(group, index, index, node, group.spec.task.stop_grace_s)
+
+
+def apply_placement(round: Round, placement: Placement) -> None:
+    """Reserve and order as many of these tasks as fit on their nodes."""
+    record = round.state.classes.get(placement.class_id)
+    if record is None:
+        return
+    fitting = np.minimum(placement.counts, _room(round, record, placement.nodes))
+    most = min(record.queued, lanes_max(round, record))
+    for node, count in _avoided_first(record, placement.nodes.tolist(), fitting.tolist()):
+        count = min(count, most)
+        most -= count
+        if count <= 0:
+            continue
+        lanes = record.lanes.get(node)
+        round.record(c.LanesSet(record.id, node, count + (lanes.width if lanes else 0)))
+        lanes = record.lanes[node]
+        lanes.progress_ms, lanes.may_refill = round.now_ms, True
+        give(round, record, node, count)
+        if lanes.outstanding < lanes.width:  # some of them shall not go there
+            round.record(c.LanesSet(record.id, node, lanes.outstanding))
+
+
+def _avoided_first(record: ClassRecord, nodes: list[int], counts: list[int]) -> list[tuple[int, int]]:
+    """Of a gang, those nodes first that some of its tasks are not to use again: the others go there."""
+    placed = list(zip(nodes, counts, strict=True))
+    if not gang_of(record):
+        return placed
+    avoided = {node for group in record.groups for node in (group.avoiding or {}).values()}
+    return sorted(placed, key=lambda each: each[0] not in avoided)
+
+
+def lanes_max(round: Round, record: ClassRecord, single: Group | None = None) -> int:
+    """How many more lanes the class may have in the whole cluster: by its parallel_max, its queue and licences. Asked
+    for a `single` task of a group, which need not be ready: one or none."""
+    state, most = round.state, record.queued if single is None else 1
+    if record.key.alone is not None and (group := single or record.first_ready()) is not None:
+        most = min(most, group.spec.parallel_max - record.width)
+    queue = state.queues.get(record.key.queue)
+    if queue.is_paused:
+        return 0
+    if queue.running_max:
+        most = min(most, queue.running_max - state.queue_widths[record.key.queue])
+    for resource, need in record.licences:
+        most = min(most, (state.cluster.licences().get(resource, 0) - state.licences_used[resource]) // need)
+    return max(most, 0)
+
+
+def room_on(round: Round, group: Group, node: int) -> bool:
+    """Whether one more task of the group, which need not be ready, may start on the node now."""
+    record = group.task_class
+    room = _fitting(round, record, np.array([node], np.int64), 1)
+    is_allowed = not group.job.is_held and lanes_max(round, record, group) > 0
+    return bool(room[0] > 0) and is_allowed and _is_apart(round, record, node)
+
+
+def _is_apart(round: Round, record: ClassRecord, node: int) -> bool:
+    """Whether none of its tasks shares what is to be distinct with this node."""
+    rules, nodes = record.key.rules, round.state.nodes.records
+    if rules is None or not rules.distinct:
+        return True
+    if rules.distinct == "host":
+        return node not in record.lanes
+    value = nodes[node].labels.get(rules.distinct)
+    return value is not None and all(nodes[other].labels.get(rules.distinct) != value for other in record.lanes)
+
+
+def _room(round: Round, record: ClassRecord, rows: IntArray) -> IntArray:
+    """How many more lanes of the class fit on each of these nodes, which are all different."""
+    return _fitting(round, record, rows, record.queued)
+
+
+def _fitting(round: Round, record: ClassRecord, rows: IntArray, most: int) -> IntArray:
+    nodes = round.state.nodes.view
+    rules = record.key.rules
+    mine = (nodes.owner[rows] == 0) | (nodes.owner[rows] == (rules.job if rules is not None else 0))
+    if rules is not None and rules.exclusive:
+        mine &= (nodes.tasks[rows] == 0) | (nodes.owner[rows] == rules.job)
+    room = np.where(nodes.eligible[rows] & mine, most, 0)
+    for column, need in record.amounts:
+        room = np.minimum(room, (nodes.capacity[rows, column] - nodes.reserved[rows, column]) // need)
+    return room
+
+
+def give(round: Round, record: ClassRecord, node: int, count: int) -> None:
+    """Assign the next `count` ready tasks of a class to a node, in which it has lanes."""
+    while count > 0 and (ready := _next_ready(round, record, node)) is not None:
+        group, first, last, attempts = ready
+        last = min(last, first + count - 1)
+        count -= last - first + 1
+        job = group.job
+        round.record(c.TasksPlaced(job.id, group.number, first, last, attempts + 1, node, group.ref))
+        round.order(group, first, last, attempts + 1, node)
+
+
+def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[Group, int, int, int] | None:
+    """The next run of ready tasks: of the oldest group, unless its tasks shall not go to this node again. A gang is not
+    torn apart for that: who finds nobody to change places with goes there again."""
+    group = record.first_ready()
+    if group is None or not group.avoiding:
+        return None if group is None else (group, *group.ready[-1])
+    is_avoided = has_another(round.state, record, node)
+    for group in record.groups:
+        avoiding = group.avoiding or {}
+        for first, last, attempts in reversed(group.ready):
+            for index in range(first, last + 1):
+                if not is_avoided or avoiding.get(index) != node:
+                    return group, index, index, attempts
+    group = record.first_ready() if gang_of(record) else None
+    return None if group is None else (group, *group.ready[-1])

@@ -1,0 +1,215 @@
+"""What a policy is shown of the state (`planning.view.ClusterView`). Built once a round by `engine.placement.place`.
+
+What most rounds do not need is worked out only when the policy asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import takewhile
+
+import numpy as np
+
+from shunter.engine.jobs.dependencies import start_ms
+from shunter.engine.placement.alternative_nodes import has_another
+from shunter.engine.placement.gangs import is_gathering
+from shunter.engine.placement.job_presence import called, leaving, matches, presence, repels, tally
+from shunter.engine.state.group_columns import LASTS, UNKNOWN
+from shunter.engine.state.records import ClassRecord, Group
+from shunter.engine.state.registries.cluster import HOLD_SETTING, RESERVE_SETTING
+from shunter.engine.state.registries.durations import DurationBook
+from shunter.engine.state.state import State
+from shunter.model.jobs import LASTING
+from shunter.model.lifecycles import TaskState
+from shunter.planning.view import NEVER, BoolArray, ClusterView, IntArray, Queued, QueueRules, Running
+
+LOOKED_UP_MAX = 10_000  # groups whose estimates are looked up for one view
+_ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
+
+
+def build_view(state: State) -> ClusterView:
+    note_changes(state)
+    return ClusterView(
+        version=state.version,
+        nodes=state.nodes.view,
+        queued=state.waiting,
+        usage=state.usage,
+        preempt_gap=state.cluster.preempt_gap(),
+        reserve_after_s=state.cluster.wait_s(RESERVE_SETTING),
+        hold_after_s=state.cluster.wait_s(HOLD_SETTING),
+        queues=_queues(state),
+        licences={name: (total, state.licences_used[name]) for name, total in state.cluster.licences().items()},
+        running=lambda: running(state),
+        classes=lambda class_id: state.classes[class_id].task_class,
+        tally=lambda class_id: tally(state, class_id),
+        leaving=lambda class_id: leaving(state, class_id),
+        presence=lambda match: presence(state, match),
+        matches=lambda match, class_id: matches(state, match, class_id),
+        repels=(lambda class_id: repels(state, class_id)) if state.repelling else None,
+        called=lambda class_id: called(state, class_id),
+        longest_s=lambda class_id, count: longest_s(state, class_id, count),
+        lowest_priority=lambda: lowest_priority(state),
+        testbeds=state.objects.testbeds,
+        batch_jobs=state.objects.batch_jobs,
+        schedulings=state.objects.schedulings,
+    )
+
+
+def note_changes(state: State) -> None:
+    """Put down anew what waits of the classes that were touched since the last view."""
+    state.touched_classes.update(state.avoiders)  # whether there is another node for them changes with the nodes
+    state.avoiders.clear()
+    state.touched_classes.update(state.gathering)  # and whether a gang is complete, with all of its classes
+    state.gathering.clear()
+    for class_id in state.touched_classes:
+        record = state.classes.get(class_id)
+        group = record.first_ready() if record is not None and not record.key.node else None
+        if record is None or group is None:
+            state.waiting.drop(class_id)
+        elif is_gathering(record, group):
+            state.gathering[class_id] = None
+            state.waiting.drop(class_id)
+        else:
+            state.waiting.put(_queued(state, record, group))
+    state.touched_classes.clear()
+
+
+def _queued(state: State, record: ClassRecord, group: Group) -> Queued:
+    """A task that comes back is as old as its job: it has had its wait, and must not wait again behind all who came
+    while it ran. Before its `start_at` a job does not grow old."""
+    spec, count = group.spec, record.queued
+    if record.key.alone is not None:
+        count = min(count, spec.parallel_max - record.width)
+    if state.queues.get(record.key.queue).is_strict:
+        oldest = takewhile(lambda each: each.job is group.job, record.groups)
+        count = min(count, sum(last - first + 1 for each in oldest for first, last, _ in each.ready))
+    return Queued(
+        record.task_class,
+        count,
+        group.job.id,
+        max(group.job.submitted_ms, start_ms(group.job)),
+        _known_s(state.durations, group),
+        _avoided(state, record) if group.avoiding else frozenset(),
+    )
+
+
+def _avoided(state: State, record: ClassRecord) -> frozenset[int]:
+    """The nodes that every ready task of the class avoids: where only some do, another of them may go there. One for
+    which there is no other is not avoided."""
+    state.avoiders[record.id] = None
+    avoided: set[int] | None = None
+    for group in record.groups:
+        avoiding = group.avoiding or {}
+        for first, last, _ in group.ready:
+            for index in range(first, last + 1):
+                if index not in avoiding:
+                    return frozenset()
+                avoided = {avoiding[index]} if avoided is None else avoided & {avoiding[index]}
+    return frozenset(node for node in avoided or () if has_another(state, record, node))
+
+
+def _queues(state: State) -> Mapping[str, QueueRules]:
+    return {
+        name: QueueRules(queue.is_paused, queue.is_strict, queue.running_max, state.queue_widths[name])
+        for name, queue in state.queues.queues.items()
+    }
+
+
+def running(state: State) -> Running:
+    """What holds lanes: tasks of one class on one node with the same expected end as one row.
+
+    Where more tasks than lanes are outstanding, only as many count as have a lane: the others hold nothing.
+    """
+    table = state.table
+    live = np.flatnonzero((table.state[: table.used] >= _ASSIGNED) & (table.state[: table.used] <= _STOPPING))
+    slots = table.group[live]
+    _look_up_estimates(state, slots.astype(np.int64))
+    ids, node = state.slots.class_id[slots].astype(np.int64), table.node[live].astype(np.int64)
+    started, estimate = table.started_ms[live].astype(np.int64), state.slots.estimate_ms[slots].astype(np.int64)
+    ends = np.where(started > 0, started + estimate, -estimate)
+    ends[estimate <= 0] = 0
+    ends[estimate == LASTS] = NEVER
+    stopping = table.state[live] == _STOPPING
+    order = np.lexsort((ends, started == 0, ~stopping, node, ids))  # those without a lane come last on their node
+    order = order[_has_lane(state, ids[order], node[order])]
+    ids, node, started, ends, stopping = ids[order], node[order], started[order], ends[order], stopping[order]
+    first = _firsts(ids, node, ends, stopping)
+    return Running(
+        class_ids=ids[first],
+        node=node[first],
+        count=np.diff(first, append=len(ids)),
+        priority=state.slots.priority[slots[order][first]].astype(np.int64),
+        started_ms=np.maximum.reduceat(started, first) if len(first) else started,
+        end_ms=ends[first],
+        is_stopping=stopping[first],
+    )
+
+
+def _look_up_estimates(state: State, slots: IntArray) -> None:
+    """How long tasks run is looked up once a group, and only of so many groups at a time: what is not known yet counts
+    as unknown. It changes only when another run of the same name ends."""
+    present = np.flatnonzero(np.bincount(slots)) if len(slots) else slots
+    for slot in present[state.slots.estimate_ms[present] == UNKNOWN][:LOOKED_UP_MAX].tolist():
+        group = state.groups[slot]
+        assert group is not None, "its tasks are live"
+        if group.job.type in LASTING:
+            state.slots.estimate_ms[slot] = LASTS
+        else:
+            state.slots.learn(slot, estimate_s(state.durations, group))
+
+
+def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:
+    """Of tasks sorted by class and node, those that the width of their reservation covers: all, but for classes of
+    which more are outstanding than there are lanes."""
+    covered: BoolArray = np.ones(len(ids), np.bool_)
+    first = _firsts(ids)
+    for start, size in zip(first.tolist(), np.diff(first, append=len(ids)).tolist(), strict=True):
+        record = state.classes[int(ids[start])]
+        if size <= record.width and record.depth == 1:
+            continue
+        here = node[start : start + size]
+        cuts = _firsts(here)
+        sizes = np.diff(cuts, append=size)
+        widths = [lanes.width if (lanes := record.lanes.get(row)) is not None else 0 for row in here[cuts].tolist()]
+        place = np.arange(size) - np.repeat(cuts, sizes)
+        covered[start : start + size] = place < np.repeat(np.array(widths, np.int64), sizes)
+    return covered
+
+
+def _firsts(*columns: IntArray | BoolArray) -> IntArray:
+    """Where in sorted columns something else begins."""
+    if not len(columns[0]):
+        return np.empty(0, np.int64)
+    differs = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return np.concatenate([[0], np.flatnonzero(differs) + 1])
+
+
+def lowest_priority(state: State) -> int:
+    """Of what holds lanes and may be ended for others; above all priorities if nothing does."""
+    held = (record.key for record in state.classes.values() if record.width)
+    return min((key.priority for key in held if not key.node), default=2**31)
+
+
+def estimate_s(durations: DurationBook, group: Group) -> float:
+    """How long a task of the group runs: as given, as learnt, or at most by its time-out; 0 if nothing is known."""
+    return _known_s(durations, group) or group.spec.task.run_timeout_s
+
+
+def longest_s(state: State, class_id: int, count: int) -> float:
+    """How long the longest of the next tasks of a class runs; 0 if of one of them nothing is known. Tasks of a class
+    are alike to a planner but for this: they may belong to many jobs."""
+    longest = 0.0
+    for group in state.classes[class_id].groups:
+        ready = sum(last - first + 1 for first, last, _ in group.ready)
+        known = _known_s(state.durations, group) if ready else longest
+        if ready and not known:
+            return 0.0
+        longest, count = max(longest, known), count - ready
+        if count <= 0:
+            break
+    return longest
+
+
+def _known_s(durations: DurationBook, group: Group) -> float:
+    spec, job = group.spec, group.job
+    return spec.estimate_s or durations.estimate_s(job.namespace, job.name, spec.name)

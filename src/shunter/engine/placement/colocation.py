@@ -1,0 +1,135 @@
+"""Beside whom tasks may start that belong on a node: those of jobs that run everywhere, and those that were moved. By
+their own required affinities to jobs, by the anti-affinities of others, and by what is to be distinct. Called by
+`engine.services.per_node` for whole jobs, and by `engine.placement.place` and `engine.placement.move` for one task.
+
+What runs stays where it is, whoever comes or goes. Affinities to nodes are constraints: `engine.services.per_node` has
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shunter.engine.placement.job_presence import facts
+from shunter.engine.round import Round
+from shunter.engine.state.records import Group, Job
+from shunter.engine.state.state import State
+from shunter.model.jobs import Affinity, GroupSpec
+from shunter.model.lifecycles import TaskState
+from shunter.planning.constraints import parse_job_match
+from shunter.planning.coupling import HOST
+from shunter.planning.view import BoolArray, IntArray
+
+_ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
+
+
+def stir_by_neighbours(round: Round) -> None:
+    """Whoever came or left may let a job start on a node, or keep it from starting there."""
+    state, book = round.state, round.state.lasting
+    if not book.everywhere or book.beside_tick == state.nodes.view.tick:
+        return
+    book.beside_tick = state.nodes.view.tick
+    before, book.beside = book.beside, {}
+    for job in book.everywhere.values():
+        for spec in job.blueprint.groups:
+            if not _minds(state, spec):
+                continue
+            now = book.beside[job.id, spec.name] = _where_allowed(state, job, spec, _live(state))
+            known = before.get((job.id, spec.name), now[:0])
+            differs = now.copy()
+            differs[: known.size] ^= known
+            for node in np.flatnonzero(differs).tolist():
+                round.stirred[job.id, node] = None
+
+
+def where_allowed(state: State, job: Job, spec: GroupSpec) -> BoolArray | None:
+    """The rows of nodes on which a task may start as far as others are concerned; None: on all."""
+    if not _minds(state, spec):
+        return None
+    known = state.lasting.beside.get((job.id, spec.name))
+    if known is not None and known.size == state.nodes.view.count:
+        return known
+    return _where_allowed(state, job, spec, _live(state))
+
+
+def may_start(state: State, group: Group, node: int) -> bool:
+    """Whether a task of the group may start on the node, beside those that are there at this moment."""
+    if not _is_apart(state, group, node):
+        return False
+    if not _minds(state, group.spec):
+        return True
+    return bool(_where_allowed(state, group.job, group.spec, _live(state, node))[node])
+
+
+def _is_apart(state: State, group: Group, node: int) -> bool:
+    """Whether no other task of its group shares with the node what is to be distinct. What it replaces itself does not
+    count: that ends once it is up."""
+    label, table, records = group.spec.distinct, state.table, state.nodes.records
+    if not label:
+        return True
+    value = records[node].labels.get(label)
+    if label != HOST and value is None:
+        return False
+    shown = {group.shows(index) for index in range(group.count)}
+    for piece in group.job.groups:
+        if piece.spec.name != group.spec.name:
+            continue
+        states = table.state[piece.base : piece.base + piece.count]
+        for index in np.flatnonzero((states >= _ASSIGNED) & (states <= _STOPPING)).tolist():
+            other = int(table.node[piece.base + index])
+            is_same = (
+                other == node if label == HOST else records[other].labels.get(label) == records[node].labels[label]
+            )
+            if is_same and piece.shows(index) not in shown:
+                return False
+    return True
+
+
+def _minds(state: State, spec: GroupSpec) -> bool:
+    return bool(state.repelling) or any(rule.to == "job" and rule.require for rule in spec.affinity)
+
+
+def _where_allowed(state: State, job: Job, spec: GroupSpec, live: IntArray) -> BoolArray:
+    accepted = np.ones(state.nodes.view.count, np.bool_)
+    for rule in spec.affinity:
+        if rule.to == "job" and rule.require:
+            there = _where(state, live, _meant(rule, job))
+            accepted &= ~there if rule.anti else there
+    if state.repelling:
+        accepted &= ~_where(state, live, lambda group: group.job is not job and _repels(group, job))
+    return accepted
+
+
+def _meant(rule: Affinity, job: Job) -> Callable[[Group], bool]:
+    """A job keeps nobody of its own away, and may be the company that it asks for."""
+    holds = parse_job_match(rule.match).holds
+    return lambda group: (group.job is not job or not rule.anti) and holds(facts(group.job))
+
+
+def _repels(group: Group, job: Job) -> bool:
+    return any(_keeps_away(rule) and parse_job_match(rule.match).holds(facts(job)) for rule in group.spec.affinity)
+
+
+def _keeps_away(rule: Affinity) -> bool:
+    return rule.to == "job" and rule.anti and rule.require
+
+
+def _live(state: State, node: int | None = None) -> IntArray:
+    """Rows of the task table that are on nodes, or on one of them."""
+    table = state.table
+    is_live = (table.state[: table.used] >= _ASSIGNED) & (table.state[: table.used] <= _STOPPING)
+    if node is not None:
+        is_live &= table.node[: table.used] == node
+    return np.flatnonzero(is_live)
+
+
+def _where(state: State, live: IntArray, is_meant: Callable[[Group], bool]) -> BoolArray:
+    """The nodes with a live task of any group that is meant."""
+    found = np.zeros(state.nodes.view.count, np.bool_)
+    slots, inverse = np.unique(state.table.group[live], return_inverse=True)
+    groups = [state.groups[slot] for slot in slots.tolist()]
+    meant = np.array([group is not None and is_meant(group) for group in groups], np.bool_)
+    if meant.any():
+        found[state.table.node[live[meant[inverse]]]] = True
+    return found

@@ -1,0 +1,119 @@
+"""Who is on which node beside whom: what rules that couple tasks ask about. Asked by policies through
+`engine.placement.cluster_view`, and by `engine.placement.alternative_nodes`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from shunter.engine.state.records import Group, Job
+from shunter.engine.state.state import State
+from shunter.model.lifecycles import TaskState
+from shunter.planning.constraints import JobFacts, parse_job_match
+from shunter.planning.view import IntArray
+
+_ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
+
+
+def tally(state: State, class_id: int) -> Mapping[int, int]:
+    """Tasks on each node of the class's job and group, whatever version of the spec they follow."""
+    counts: Counter[int] = Counter()
+    for group in _pieces_of(state, class_id):
+        counts.update(_live_nodes(state, group).tolist())
+    return counts
+
+
+def leaving(state: State, class_id: int) -> Mapping[int, int]:
+    """Those of them that were told to end, or will be when the younger task that shows the same index is up."""
+    counts: Counter[int] = Counter()
+    shown = [(piece, _shown(piece)) for piece in _pieces_of(state, class_id)]
+    indexes = max((int(each.max()) + 1 for _, each in shown if len(each)), default=0)
+    has_younger = {piece.spec.name: np.zeros(indexes, np.bool_) for piece, _ in shown}
+    for piece, each in reversed(shown):
+        rows, younger = slice(piece.base, piece.base + piece.count), has_younger[piece.spec.name]
+        states = state.table.state[rows]
+        is_live = (states >= _ASSIGNED) & (states <= _STOPPING)
+        counts.update(state.table.node[rows][is_live & ((states == _STOPPING) | younger[each])].tolist())
+        younger[each[states < _STOPPING]] = True
+    return counts
+
+
+def _shown(piece: Group) -> IntArray:
+    """The indexes that people see, by the piece's own."""
+    return np.arange(piece.count) if piece.shown is None else np.array(piece.shown, np.int64)
+
+
+def _pieces_of(state: State, class_id: int) -> list[Group]:
+    """All pieces of the class's job and group, oldest first."""
+    record = state.classes[class_id]
+    rules = record.key.rules
+    job = state.jobs.get(rules.job) if rules is not None else None
+    if job is None:
+        return []
+    names = {group.spec.name for group in job.groups if group.task_class is record}
+    return [group for group in job.groups if group.spec.name in names]
+
+
+def presence(state: State, match: str) -> IntArray:
+    """Tasks on each row of jobs for which a match holds."""
+    holds = parse_job_match(match).holds
+    counts = np.zeros(state.nodes.view.count, np.int64)
+    for job in state.jobs.values():
+        if _has_live(job) and holds(facts(job)):
+            for group in job.groups:
+                np.add.at(counts, _live_nodes(state, group), 1)
+    return counts
+
+
+def matches(state: State, match: str, class_id: int) -> bool:
+    """Whether a match holds for any job with tasks of the class."""
+    holds = parse_job_match(match).holds
+    return any(holds(facts(job)) for job in _jobs_of(state, class_id))
+
+
+def repels(state: State, class_id: int) -> IntArray | None:
+    """Tasks on each row that want nobody like this beside them; None if there are none."""
+    counts: IntArray | None = None
+    jobs = _jobs_of(state, class_id)
+    for group in state.repelling.values():
+        rules = [rule for rule in group.spec.affinity if rule.to == "job" and rule.anti and rule.require]
+        others = [job for job in jobs if job is not group.job]
+        if any(parse_job_match(rule.match).holds(facts(job)) for rule in rules for job in others):
+            counts = np.zeros(state.nodes.view.count, np.int64) if counts is None else counts
+            np.add.at(counts, _live_nodes(state, group), 1)
+    return counts
+
+
+def called(state: State, class_id: int) -> str:
+    jobs = _jobs_of(state, class_id)
+    return f"{jobs[0].name}@{jobs[0].run}" if jobs else "a job that has ended"
+
+
+def _jobs_of(state: State, class_id: int) -> list[Job]:
+    """Jobs with tasks of a class; of a class that belongs to one job, that one."""
+    record = state.classes.get(class_id)
+    if record is None:
+        return []
+    if record.key.rules is not None:
+        job = state.jobs.get(record.key.rules.job)
+        return [job] if job is not None else []
+    groups = (group for group in state.groups if group is not None and group.task_class is record)
+    return list({group.job.id: group.job for group in groups}.values())
+
+
+def _has_live(job: Job) -> bool:
+    return any(sum(group.counts[_ASSIGNED : _STOPPING + 1]) for group in job.groups)
+
+
+def facts(job: Job) -> JobFacts:
+    return JobFacts(job.name, job.namespace, job.labels, job.user, job.type)
+
+
+def _live_nodes(state: State, group: Group) -> IntArray:
+    rows = slice(group.base, group.base + group.count)
+    states = state.table.state[rows]
+    live: IntArray = state.table.node[rows][(states >= _ASSIGNED) & (states <= _STOPPING)].astype(np.int64)
+    return live

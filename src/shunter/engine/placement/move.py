@@ -1,0 +1,122 @@
+"""Moving a task to a node of one's choice. A service starts its successor there first; a batch task is stopped and
+queued again for that node alone. Where it goes after that is free. Called by the engine's rounds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.jobs.stop import find_task
+from shunter.engine.nodes.drain import find_node
+from shunter.engine.placement.apply_decision import room_on, send_back
+from shunter.engine.placement.colocation import may_start
+from shunter.engine.round import Round
+from shunter.engine.services.task_sets import add_piece, is_left
+from shunter.engine.state.records import Group, NodeRecord
+from shunter.model.errors import Conflict, Problem
+from shunter.model.jobs import EVERYWHERE, SERVICE
+from shunter.model.lifecycles import NodeState, TaskState
+from shunter.planning.candidates import LASTING_FILTERS, spell_amount
+from shunter.planning.coupling import is_of_nodes, why_refused
+
+_QUEUED, _STOPPING = int(TaskState.QUEUED), int(TaskState.STOPPING)
+
+
+def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, user: str) -> None:
+    """Refused with the reason where it cannot run there at all; where it does not fit yet, it waits."""
+    job = round.state.jobs.get(job_id)
+    if job is None:
+        raise Conflict("the job has ended")
+    node = find_node(round, node_name)
+    group, index = find_task(round.state, job, *task)
+    _refuse_move(round, group, index, node)
+    reason = f"moved to node {node.name} by {user}"
+    if job.type == SERVICE:
+        part = next(part for part, spec in enumerate(job.blueprint.groups) if spec.name == task[0])
+        lasting, where = round.state.lasting.jobs[job.id], int(round.state.table.node[group.base + index])
+        like = group if is_left(lasting, group, index, where) else None
+        add_piece(round, job, part, [task[1]], node.id, reason, like)
+        round.stirred[job.id, 0] = None
+        return
+    round.record(c.TaskBound(job.id, group.number, index, node.id, round.now_ms, reason, group.ref))
+    if round.state.table.state[group.base + index] != _QUEUED:
+        send_back(round, group, index, reason)
+
+
+def place_bound(round: Round) -> None:
+    """Tasks that wait for their node go there as soon as they fit. Where it never takes them, they may go anywhere."""
+    for (job_id, number, index), node_id in list(round.state.moves.bound.items()):
+        group = round.state.known_group(job_id, number)
+        node, task_state = round.state.nodes.records[node_id], round.state.table.state[group.base + index]
+        if task_state > _STOPPING or not _takes_work(node):
+            _let_go(round, group, index, f"node {node.name} takes no work")
+        elif task_state != _QUEUED:
+            continue
+        elif reasons := _why_not(round, group, node):
+            _let_go(round, group, index, f"cannot run on node {node.name}: {reasons[0]}")
+        elif room_on(round, group, node_id) and may_start(round.state, group, node_id):
+            _place(round, group, index, node_id)
+
+
+def _let_go(round: Round, group: Group, index: int, reason: str) -> None:
+    round.record(c.TaskBound(group.job.id, group.number, index, 0, round.now_ms, reason, group.ref))
+
+
+def _takes_work(node: NodeRecord) -> bool:
+    return node.state in (NodeState.READY, NodeState.SUSPECT) and not node.switched_by
+
+
+def _place(round: Round, group: Group, index: int, node: int) -> None:
+    record = group.task_class
+    lanes = record.lanes.get(node)
+    round.record(c.LanesSet(record.id, node, 1 + (lanes.width if lanes else 0)))
+    record.lanes[node].progress_ms = round.now_ms
+    attempt = int(round.state.table.attempt[group.base + index]) + 1
+    round.record(c.TasksPlaced(group.job.id, group.number, index, index, attempt, node, group.ref))
+    round.order(group, index, index, attempt, node)
+
+
+def _refuse_move(round: Round, group: Group, index: int, node: NodeRecord) -> None:
+    job, row = group.job, group.base + index
+    name, task_state = group.task_name(index), TaskState(round.state.table.state[row])
+    if job.options.application:
+        raise _refused(name, "runs a BatchJob, whose scheduling says where its executors are")
+    if job.type in EVERYWHERE:
+        raise _refused(name, f"belongs to a {job.type} job, which has one on each matching node anyway")
+    if task_state > TaskState.RUNNING or task_state is TaskState.WAITING:
+        raise _refused(name, f"is {task_state.word}, and only what is queued or runs can be moved")
+    if int(round.state.table.node[row]) == node.id and task_state is not TaskState.QUEUED:
+        raise _refused(name, f"is on node {node.name} already")
+    if job.options.gang or group.spec.gang:
+        raise _refused(name, "is one of a gang, which starts together or not at all")
+    if not _takes_work(node):
+        because = round.state.nodes.view.ineligible_because.get(node.id, node.state.word)
+        raise _refused(name, f"cannot go to node {node.name}, which takes no work ({because})")
+    for reason in _why_not(round, group, node):
+        raise _refused(name, f"cannot run on node {node.name}: {reason}")
+
+
+def _why_not(round: Round, group: Group, node: NodeRecord) -> list[str]:
+    """What keeps a task from that node whatever else is there."""
+    nodes = round.state.nodes.view
+    ledger, rows = round.state.moves.ledger(nodes), np.array([node.id], np.int64)
+    task_class = group.task_class.task_class
+    reasons: list[str] = []
+    for each in LASTING_FILTERS:
+        passing = each.accepts(task_class, ledger, rows)
+        if passing is not None and not passing[0]:
+            reasons += [text for text, found in each.reasons(task_class, ledger, rows) if len(found)]
+    for rule in group.spec.affinity:
+        if is_of_nodes(rule) and ledger.kinds.hold_on(rule.match, rows)[0] == rule.anti:
+            reasons.append(why_refused(rule))
+    for resource, need in group.spec.needs.items():
+        if resource in nodes.resources:
+            has = int(nodes.capacity[node.id, nodes.resources.index(resource)])
+            if has < need:
+                wants = spell_amount(resource, need)
+                reasons.append(f"{resource}: needs {wants}, it has {spell_amount(resource, has)}")
+    return reasons
+
+
+def _refused(name: str, fault: str) -> Conflict:
+    return Conflict(f"task {name} {fault}", (Problem("task", fault, name),))

@@ -1,0 +1,122 @@
+"""Giving queued tasks to nodes: lanes that ran low are refilled, then the policy places the rest. Called once a round.
+
+A class on a node has one reservation of some width. While its tasks are short, more of them than lanes are
+outstanding, so that keepers never wait for the engine; the reservation stays as wide as it was.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.objects.scheduling_items import apply_schedulings
+from shunter.engine.placement.apply_decision import apply_placement, carry_out, lanes_max
+from shunter.engine.placement.cluster_view import build_view
+from shunter.engine.placement.colocation import may_start
+from shunter.engine.placement.gangs import keep_gangs_whole
+from shunter.engine.placement.move import place_bound
+from shunter.engine.placement.refill import refill
+from shunter.engine.policy.active_policy import Brain
+from shunter.engine.round import Round
+from shunter.engine.state.records import Group
+from shunter.planning.view import NOTHING_KEPT, ClusterView, Decision, Placement, Policy
+
+UNTRIED = -1  # as what a node's `changed` was
+PINNED_MAX = 1_000  # classes of one node each that are tried in one round
+
+
+def place(round: Round, policy: Policy, is_led: bool = False) -> None:
+    """`is_led`: somebody outside of rounds decides, and nothing is left to the policy."""
+    keep_gangs_whole(round)
+    if is_led:
+        round.state.kept = round.now_ms, NOTHING_KEPT  # whoever leads keeps no room
+    refill(round)
+    shrink(round)
+    _place_pinned(round)
+    if round.state.moves.bound:
+        place_bound(round)
+    if is_led:
+        return
+    view = build_view(round.state)
+    revision, brain = round.state.objects.revision, policy if isinstance(policy, Brain) else None
+    if not view.queued and (brain is None or not brain.looks_at(revision)):
+        return
+    if brain is not None:
+        brain.objects_seen = revision
+    decision, before = _decide(round, policy, view), len(round.changes)
+    carry_out(round, decision)
+    if decision.schedulings or decision.withdrawals:
+        apply_schedulings(round, decision, policy.name, lambda item, reason: _refused(policy, item, reason))
+    if decision.kept is not None:
+        round.state.kept = round.now_ms, decision.kept
+    keep_gangs_whole(round)
+    if decision.is_partial or decision.again_in_ms == 0:
+        round.is_partial, round.is_fruitless = True, len(round.changes) == before
+    if decision.again_in_ms:
+        round.place_again_ms = round.now_ms + decision.again_in_ms
+
+
+def _refused(policy: Policy, item: str, reason: str) -> None:
+    if isinstance(policy, Brain):
+        policy.note(f"{item} was refused: {reason}")
+
+
+def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
+    """Noted down where somebody wants to know later what was decided on what."""
+    now, budget, notes = round.now_ms / 1000, round.settings.round_placements_max, round.notes
+    if notes is None:
+        return policy.decide(view, now, budget)
+    decision = policy.decide(notes.look(view, now, budget), now, budget)
+    notes.note(policy.said if isinstance(policy, Brain) else decision)
+    return decision
+
+
+def _place_pinned(round: Round) -> None:
+    """Tasks that belong on one node need no policy: they go there when they fit. Those that did not are tried again
+    when their node has changed."""
+    pinned, nodes = round.state.pinned, round.state.nodes.view
+    tries = 0
+    for record, tried_at in list(pinned.values()):
+        if not record.queued or record.id not in round.state.classes:
+            del pinned[record.id]
+        elif nodes.changed[record.key.node] != tried_at:
+            if tries == PINNED_MAX:
+                round.is_partial = True
+                return
+            tries += 1
+            group = record.first_ready()
+            if group is not None and not _may_start(round, group):
+                # what is to be distinct may be a matter of other nodes: that is looked at in every round
+                pinned[record.id] = record, UNTRIED if group.spec.distinct else int(nodes.changed[record.key.node])
+                continue
+            apply_placement(round, Placement(record.id, np.array([record.key.node]), np.array([record.queued])))
+            if lanes_max(round, record):  # else it is not the node that it waits for
+                pinned[record.id] = record, int(nodes.changed[record.key.node])
+
+
+def _may_start(round: Round, group: Group) -> bool:
+    """Executors go where their slots are, whoever is there."""
+    return bool(group.job.options.application) or may_start(round.state, group, group.node)
+
+
+def recall_stuck(round: Round) -> None:
+    """Take back what waits behind tasks that turned out long, so that it can run elsewhere."""
+    for record in round.state.classes.values():
+        for lanes in record.lanes.values():
+            if lanes.outstanding <= lanes.width:
+                continue
+            round.has_backlog = True
+            is_stuck = round.now_ms - lanes.progress_ms >= round.settings.recall_after_ms
+            if is_stuck and not lanes.recalled:
+                lanes.recalled = True
+                record.depth = 1
+                round.recalls.setdefault(lanes.node, []).append(record.id)
+
+
+def shrink(round: Round) -> None:
+    """Lanes with nothing to run are given up."""
+    for class_id, node in round.hungry:
+        record = round.state.classes.get(class_id)
+        lanes = record.lanes.get(node) if record else None
+        if lanes is not None and lanes.outstanding < lanes.width:
+            round.record(c.LanesSet(class_id, node, lanes.outstanding))

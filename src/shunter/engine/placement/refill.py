@@ -1,0 +1,141 @@
+"""Lanes that ran low get more tasks of their class, without asking the policy again. Called by
+`engine.placement.place`.
+
+The policy chose the node for the class; while nobody who goes before it could use the room, or has it kept for later,
+that choice stands. Who goes before whom is the order of the built-in planner: urgency, then fair shares, then the
+longer wait.
+"""
+
+from __future__ import annotations
+
+from shunter.engine.placement.apply_decision import give
+from shunter.engine.placement.cluster_view import longest_s, note_changes
+from shunter.engine.round import Round
+from shunter.engine.state.records import ClassRecord, Lanes
+from shunter.engine.state.registries.cluster import RESERVE_SETTING
+from shunter.engine.state.state import State
+from shunter.planning.backfill import RESERVE_AFTER_S
+from shunter.planning.coupling import is_beside_jobs
+from shunter.planning.order import by_urgency
+from shunter.planning.shares import Shares
+from shunter.planning.view import NOTHING_KEPT, Rules
+
+RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply given up
+CONTENDERS_MAX = 64  # classes that wait; with more of them every lane goes back to the policy
+KEPT_MS = 1_000  # what the policy said that it keeps is believed for so long
+
+
+def refill(round: Round) -> None:
+    """Class by class, unless one ahead could use the room."""
+    hungry: dict[int, list[Lanes]] = {}
+    for class_id, node in round.hungry:
+        record = round.state.classes.get(class_id)
+        lanes = record.lanes.get(node) if record else None
+        if record is not None and lanes is not None and record.queued and _may_refill(round, record, lanes):
+            hungry.setdefault(class_id, []).append(lanes)
+    if not hungry:
+        return
+    ahead: list[ClassRecord] = []
+    for record in _in_order(round, hungry):
+        for lanes in hungry.get(record.id, ()):
+            if record.queued and not _is_wanted(round, lanes, ahead) and not _is_kept(round, lanes, ahead):
+                _top_up(round, lanes)
+        if record.queued and not round.state.queues.get(record.key.queue).is_paused:
+            ahead.append(record)
+
+
+def _may_refill(round: Round, record: ClassRecord, lanes: Lanes) -> bool:
+    """Whether the policy's choice still stands; what must be on one node, or nowhere for now, is not refilled."""
+    state, rules = round.state, record.key.rules
+    is_served = state.nodes.view.eligible[lanes.node] and not state.queues.get(record.key.queue).is_paused
+    is_bound = bool(record.key.node or (rules is not None and _asks_again(rules)))
+    return bool(lanes.may_refill and is_served and not is_bound and not _is_past_limits(state, record))
+
+
+def _asks_again(rules: Rules) -> bool:
+    """Whether a task may not go where the last one was: of a gang, whatever comes back starts with the others; those of
+    which a class is to keep apart may have moved to the same place, and those beside which it must be may be gone."""
+    return bool(rules.gang or rules.distinct or any(is_beside_jobs(rule) for rule in rules.affinity))
+
+
+def _is_past_limits(state: State, record: ClassRecord) -> bool:
+    """Whether its queue, or a licence, has more in use than it allows by now: lanes that end are given up then."""
+    running_max = state.queues.get(record.key.queue).running_max
+    if running_max and state.queue_widths[record.key.queue] > running_max:
+        return True
+    return any(state.licences_used[name] > state.cluster.licences().get(name, 0) for name, _ in record.licences)
+
+
+def _in_order(round: Round, hungry: dict[int, list[Lanes]]) -> list[ClassRecord]:
+    state = round.state
+    if len(hungry) == 1 and len(state.classes) == 1:
+        return list(state.classes.values())
+    note_changes(state)
+    if len(state.waiting) > CONTENDERS_MAX:
+        return []
+    nodes = state.nodes.view
+    totals = nodes.capacity[: nodes.count][nodes.eligible[: nodes.count]].sum(axis=0).tolist()
+    shares = Shares(state.usage, totals)
+    keyed = [
+        (
+            by_urgency(queued),
+            shares.level((queued.task_class.namespace, None)),
+            shares.level((queued.task_class.namespace, queued.task_class.user)),
+            queued.since,
+            queued.task_class.id,
+        )
+        for queued in state.waiting
+    ]
+    return [state.classes[entry[4]] for entry in sorted(keyed)]
+
+
+def _is_wanted(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
+    """Whether a class ahead would fit if one of these lanes were given up."""
+    if len(ahead) > RIVALS_MAX:
+        return True
+    nodes, node = round.state.nodes.view, lanes.node
+    mine = lanes.task_class.vector
+    for rival in ahead:
+        for column, need in enumerate(rival.vector.tolist()):
+            free = nodes.capacity[node, column] - nodes.reserved[node, column]
+            freed = int(mine[column]) if column < mine.size else 0
+            if need and need > free + freed:
+                break
+        else:
+            return True
+    return False
+
+
+def _is_kept(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
+    """Whether more work here might delay a class ahead for which the policy keeps room. Where that is not known, or not
+    any more, the lanes are given up: whether they may go on is for the policy to say."""
+    state, now_ms = round.state, round.now_ms
+    waited_s = RESERVE_AFTER_S if (asked := state.cluster.wait_s(RESERVE_SETTING)) is None else asked
+    claimants = [record.id for record in ahead if _may_claim(state, record, now_ms, waited_s)]
+    if not claimants:
+        return False
+    said_ms, kept = state.kept or (0, NOTHING_KEPT)
+    is_known = kept.class_ids is None or kept.class_ids.issuperset(claimants)
+    if now_ms - said_ms >= KEPT_MS or not is_known:
+        return True
+    if lanes.node not in kept.until_ms:
+        return False
+    record = lanes.task_class
+    work_ms = longest_s(state, record.id, lanes.width * record.depth) * 1000 * record.depth
+    return not 0 < work_ms <= kept.until_ms[lanes.node] - now_ms
+
+
+def _may_claim(state: State, record: ClassRecord, now_ms: int, waited_s: float) -> bool:
+    """Whether the policy may keep room for the class."""
+    rules, queued = record.key.rules, state.waiting.get(record.id)
+    is_gang = rules is not None and rules.gang > 0
+    return is_gang or (queued is not None and now_ms - queued.since_ms >= waited_s * 1000)
+
+
+def _top_up(round: Round, lanes: Lanes) -> None:
+    record = lanes.task_class
+    fair = max(record.queued // (2 * max(record.width, 1)), 1)  # near the end, leave something for the other lanes
+    target = lanes.width * min(record.depth, fair)
+    if lanes.outstanding * 2 <= target or lanes.outstanding < lanes.width:
+        give(round, record, lanes.node, target - lanes.outstanding)
+        round.has_backlog |= lanes.outstanding > lanes.width

@@ -1,0 +1,182 @@
+"""The policy in use, guarded: one that fails costs no round. The engine calls it as it would call any policy.
+
+A plugin's policy may raise or answer nonsense. Then the built-in default decides that round, and the error is kept for
+whoever lists the policies. Where it places tasks on nodes that refuse them (`planning.law`), just those are left out;
+that they fit is checked when they are applied, whoever decided them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from shunter.log import Log
+from shunter.model.situations import OBJECTS, TASKS
+from shunter.planning.candidates import FILTERS, Filter
+from shunter.planning.law import Law
+from shunter.planning.ledger import Ledger
+from shunter.planning.limited_view import limit_view, read_only, wants_of
+from shunter.planning.planner import POLICY_DEFAULT, Planner, build_policy
+from shunter.planning.policies import fork_policy
+from shunter.planning.view import ClusterView, Decision, Placement, Policy
+
+log = Log(__name__)
+DEFAULT = partial(build_policy, POLICY_DEFAULT)
+LEFT_OUT = "it placed tasks on nodes that refuse them; those were left out"
+LOCAL = "local:"  # begins the names of sessions of policies in this process that decide outside of rounds
+
+
+class Nonsense(Exception):
+    """What a policy answered cannot be meant."""
+
+
+class Brain:
+    """`policy` decides; `trouble` says what was wrong with it last, or nothing; `failures` counts how often the default
+    had to decide in its place."""
+
+    fast = True
+
+    def __init__(
+        self, policy: Policy, make_fallback: Callable[[], Policy] = DEFAULT, filters: tuple[Filter, ...] = FILTERS
+    ) -> None:
+        self._make_fallback = make_fallback
+        self._filters = filters
+        self._ledger: Ledger | None = None
+        self._fallback: Policy | None = None
+        self.said = Decision(0)  # what was decided last, before anything of it was left out
+        self.objects_seen = 0  # their revision when the policy decided last
+        self.use(policy)
+
+    @property
+    def filters(self) -> tuple[Filter, ...]:
+        """What nodes are judged by, for explanations. A policy of another make tells none: ours are the next best."""
+        return self.policy.filters if isinstance(self.policy, Planner) else self._filters
+
+    @property
+    def outside(self) -> str:
+        """The session that decides outside of rounds (`engine.policy.sessions`); empty where the policy decides in
+        them."""
+        return "" if getattr(self.policy, "fast", True) else getattr(self.policy, "scheduler", f"{LOCAL}{self.name}")
+
+    @property
+    def in_rounds(self) -> Policy:
+        """Who decides in rounds: the policy, or while nobody decides outside of them, the fall-back."""
+        return self._standby() if self.outside else self.policy
+
+    def renew(self, policy: Policy) -> None:
+        """The same one that decides in rounds, but it begins anew."""
+        if self.outside:
+            self._fallback = policy
+        else:
+            self.policy, self._fallback = policy, None
+
+    def rest(self) -> None:
+        """Somebody outside of rounds leads: when that ends, the fall-back begins anew."""
+        self._fallback = None
+
+    def looks_at(self, revision: int) -> bool:
+        """Whether it wants to see objects, and these are not those that it saw last."""
+        return revision != self.objects_seen and OBJECTS in wants_of(self.policy) and not self.outside
+
+    def fall_back_to(self, make: Callable[[], Policy]) -> None:
+        """Who decides from now on where the policy fails, or is silent."""
+        self._make_fallback, self._fallback = make, None
+
+    def use(self, policy: Policy) -> None:
+        """From the next round on."""
+        self.policy, self.name, self._fallback = policy, policy.name, None
+        self.trouble = ""
+        self.failures = self.objects_seen = 0
+
+    def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
+        if isinstance(self.policy, Planner) and self.policy.is_built_in:
+            self.said = self.policy.decide(view, now, budget)
+            return self.said
+        if not self.outside:
+            try:
+                return self._ask(view, now, budget)
+            except (Exception, SystemExit) as error:  # a stranger's code
+                self.complain(error)
+        self.said = self._standby().decide(view, now, budget)
+        return self.said
+
+    def _standby(self) -> Policy:
+        if self._fallback is None:
+            self._fallback = self._make_fallback()
+        return self._fallback
+
+    def _ask(self, view: ClusterView, now: float, budget: int) -> Decision:
+        """Of a stranger: it sees what it wants, and what it says is looked at."""
+        if isinstance(self.policy, Planner):
+            self.said = self.policy.decide(view, now, budget)
+            check_decision(self.said, view)
+            return self.said
+        law, wants = self._law_of(view), wants_of(self.policy)
+        shown = limit_view(view, wants)
+        if TASKS in wants:
+            shown = replace(shown, accepts=self._law_of(shown).accepts)
+        with read_only(shown.nodes):
+            self.said = self.policy.decide(shown, now, budget)
+        check_decision(self.said, shown)
+        return self._lawful(self.said, view, law)
+
+    def fork(self) -> Brain:
+        policy = self.policy if self.outside else fork_policy(self.policy)
+        twin = Brain(policy, self._make_fallback, self._filters)
+        twin.failures = -1  # whatever a copy does is not told
+        return twin
+
+    def _law_of(self, view: ClusterView) -> Law:
+        self._ledger = self._ledger or Ledger()
+        self._ledger.sync(view.nodes)
+        return Law(view, self._ledger, self._filters)
+
+    def _lawful(self, decision: Decision, view: ClusterView, law: Law) -> Decision:
+        """Without what goes to nodes that refuse it, whatever room they have."""
+        classes = {queued.task_class.id: queued.task_class for queued in view.queued}
+        kept = []
+        for placement in decision.placements:
+            admitted = law.admit(classes[placement.class_id], placement)
+            if admitted.counts.sum() < placement.counts.sum():
+                self.note(LEFT_OUT)
+            if len(admitted.nodes):
+                kept.append(admitted)
+        return replace(decision, placements=kept)
+
+    def complain(self, error: BaseException) -> None:
+        """The policy failed, and the default decides."""
+        self.note(f"{type(error).__name__}: {error}")
+        if self.failures >= 0:
+            self.failures += 1
+
+    def note(self, trouble: str) -> None:
+        """Something of what it decided could not be carried out."""
+        if self.failures >= 0 and trouble != self.trouble:  # once, not every round
+            log.error("policy.failed", policy=self.name, error=trouble)
+        self.trouble = trouble
+
+
+def check_decision(decision: Decision, view: ClusterView) -> None:
+    """Raises Nonsense unless every item names tasks and nodes that exist."""
+    if not isinstance(decision, Decision):
+        raise Nonsense(f"decide answered {decision!r}, not a Decision")
+    known = {queued.task_class.id for queued in view.queued}
+    for placement in decision.placements:
+        _check_placement(placement, known, view.nodes.count)
+
+
+def _check_placement(placement: Placement, known: set[int], count: int) -> None:
+    if not isinstance(placement, Placement) or placement.class_id not in known:
+        raise Nonsense(f"{placement!r} is not a Placement of a class that waits")
+    rows, counts = np.asarray(placement.nodes), np.asarray(placement.counts)
+    if rows.ndim != 1 or rows.shape != counts.shape or not np.issubdtype(rows.dtype, np.integer):
+        raise Nonsense("nodes and counts of a Placement must be arrays of whole numbers of the same length")
+    if not np.issubdtype(counts.dtype, np.integer) or (counts < 1).any():
+        raise Nonsense("counts of a Placement must be whole numbers above 0")
+    if ((rows < 1) | (rows >= count)).any():
+        raise Nonsense(f"a Placement names a row that is no node; rows are 1 to {count - 1}")
+    if np.unique(rows).size != rows.size:
+        raise Nonsense("a Placement names a row twice")

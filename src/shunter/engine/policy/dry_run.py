@@ -1,0 +1,217 @@
+"""Trying something out on a copy of the cluster: what `plan` answers, and how suggestions of `why` are verified.
+
+`Material` is taken between rounds, on the engine's loop. Every `DryRun` made of it is a cluster of its own that nobody
+sees; making one takes time in proportion to the unfinished jobs, so it may be done in another thread.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap, Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from random import Random
+from typing import TypeVar
+
+import numpy as np
+
+from shunter.engine import changes as c
+from shunter.engine.jobs.dependencies import NO_PAST, Past
+from shunter.engine.jobs.submit import Submitted, on_submit
+from shunter.engine.nodes.reports import lose
+from shunter.engine.placement.place import place, shrink
+from shunter.engine.round import Round, Timers
+from shunter.engine.services.reconcile import keep_up
+from shunter.engine.settings import EngineSettings
+from shunter.engine.state.records import Job, runs_of
+from shunter.engine.state.snapshots import load, make_excerpt
+from shunter.engine.state.state import LastRun, State
+from shunter.model.jobs import JobSpec
+from shunter.model.lifecycles import TaskEvent, TaskState
+from shunter.planning.policies import fork_policy
+from shunter.planning.view import ClusterView, Decision, FloatArray, IntArray, Policy
+from shunter.ports.store import Snapshot
+
+T = TypeVar("T")
+ALL_JOBS_MAX = 2_000  # a cluster with fewer unfinished jobs is copied whole
+LIVE_GROUPS_MAX = 5_000  # of jobs with tasks on nodes, of a larger one
+WAITING_GROUPS_MAX = 2_000  # of jobs that wait
+ROUNDS_MAX = 1_000  # of placing in one dry run: 20 million tasks, as rounds are limited now
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What copies of the cluster are made of: the committed state, and what of the rest the planner can see."""
+
+    snapshot: Snapshot
+    last_runs: Mapping[str, dict[str, LastRun]]
+    synced: tuple[int, ...]
+    busy: FloatArray
+    tasks: IntArray
+    outstanding: Mapping[tuple[int, int], int]  # (class id, node) -> tasks, also of jobs that are left out
+    policy: Policy
+    settings: EngineSettings
+    now_ms: int
+
+
+def take_material(
+    state: State, policy: Policy, settings: EngineSettings, now_ms: int, named: Iterable[Job] = ()
+) -> Material:
+    """Call it when no commit is in flight. What the dry runs are about must be `named`: of very many jobs only those
+    are copied that have a say."""
+    nodes = state.nodes
+    return Material(
+        snapshot=make_excerpt(state, jobs_with_a_say(state, named)),
+        last_runs=state.last_runs,
+        synced=tuple(node.id for node in nodes.records.values() if node.is_synced),
+        busy=nodes.view.busy.copy(),
+        tasks=nodes.view.tasks.copy(),
+        outstanding={
+            (record.id, lanes.node): lanes.outstanding
+            for record in state.classes.values()
+            for lanes in record.lanes.values()
+        },
+        policy=fork_policy(policy),
+        settings=settings,
+        now_ms=now_ms,
+    )
+
+
+def jobs_with_a_say(state: State, named: Iterable[Job]) -> list[Job]:
+    """All jobs of a cluster that has few. Of many: the named ones, those on nodes, and of every class those that come
+    next. The others wait behind them, and what does not fit once does not fit twice."""
+    if len(state.jobs) <= ALL_JOBS_MAX:
+        return list(state.jobs.values())
+    chosen = {job.id: job for job in named}
+    states = state.table.state[: state.table.used]
+    live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
+    for slot in np.unique(state.table.group[live])[:LIVE_GROUPS_MAX].tolist():
+        group = state.groups[slot]
+        assert group is not None
+        chosen[group.job.id] = group.job
+    waiting = [record for record in state.classes.values() if record.queued]
+    for record in waiting:
+        for group in islice(record.groups, max(1, WAITING_GROUPS_MAX // len(waiting))):
+            chosen[group.job.id] = group.job
+    return [chosen[job_id] for job_id in sorted(chosen)]
+
+
+class DryRun:
+    """One copy. `do` what commands do, then `place`; what came of it is read off."""
+
+    def __init__(self, material: Material) -> None:
+        self._material = material
+        self.state = _copy_state(material)
+        self._policy = _Heard(fork_policy(material.policy))
+        self.placed: Counter[tuple[int, int, int]] = Counter()  # (job id, group, node) -> tasks
+        self.preempted: Counter[tuple[int, int]] = Counter()  # (job id, node) -> tasks
+
+    def do(self, command: Callable[[Round], T]) -> T:
+        """Carry out any command of the engine; what it refuses is raised."""
+        round = self._new_round()
+        answer = command(round)
+        keep_up(round)
+        self._read_off(round)
+        return answer
+
+    def submit(self, specs: list[JobSpec], user: str, past: Past = NO_PAST) -> list[Submitted]:
+        return self.do(lambda round: on_submit(round, specs, user, None, past))
+
+    def withdraw(self, job_id: int) -> None:
+        """Take back what of a job has not started, and free its name: another may be submitted in its place."""
+        job, round = self.state.jobs[job_id], self._new_round()
+        for group in job.groups:
+            states = self.state.table.state[group.base : group.base + group.count]
+            for first, last in runs_of(np.flatnonzero(states <= TaskState.QUEUED)):
+                event, now_ms = TaskEvent.CANCELLED, round.now_ms
+                round.record(c.TasksMoved(job.id, group.number, first, last, event, now_ms, "", job.ref))
+        self.state.names.get(job.namespace, {}).pop(job.name, None)
+
+    def end_stopping(self, job_id: int) -> None:
+        """Let those tasks of a job end that were told to, and see to what comes of it."""
+        round = self._new_round()
+        for group in list(self.state.jobs[job_id].groups):
+            states = self.state.table.state[group.base : group.base + group.count]
+            for index in np.flatnonzero(states == TaskState.STOPPING).tolist():
+                lose(round, group, index, index, "")
+        shrink(round)
+        round.stirred[job_id, 0] = None
+        keep_up(round)
+        self._read_off(round)
+
+    def place(self, sparing: int = 0) -> None:
+        """The rounds of placing that a change would bring about; whoever is preempted ends at once, all together. Where
+        a task of the job `sparing` would have to end, it is over: whoever asks wants nothing of that."""
+        for _ in range(ROUNDS_MAX):
+            round = self._new_round()
+            place(round, self._policy)
+            self._read_off(round)
+            if any(job_id == sparing for job_id, _ in self.preempted):
+                break
+            if not round.is_partial and not self._end_preempted():
+                break
+
+    def held_up(self, job_id: int) -> list[str]:
+        """What the policy said of tasks of a job that it left behind: whose room they wait for."""
+        classes = {group.task_class.id for group in self.state.jobs[job_id].groups}
+        return [text for class_id, text in self._policy.reasons.items() if class_id in classes]
+
+    def started(self, job_id: int) -> int:
+        """How many tasks of a job found a node in this dry run."""
+        return sum(count for (job, _, _), count in self.placed.items() if job == job_id)
+
+    def _end_preempted(self) -> bool:
+        """Let the tasks end that had to go; says whether there was any."""
+        round, found = self._new_round(), False
+        for job_id in {job for job, _ in self.preempted}:
+            for group in self.state.jobs[job_id].groups:
+                for index in sorted(group.coming_back or ()):
+                    lose(round, group, index, index, "")
+                    found = True
+        shrink(round)
+        return found
+
+    def _new_round(self) -> Round:
+        material = self._material
+        return Round(self.state, 0, material.now_ms, material.settings, Random(material.now_ms), Timers())
+
+    def _read_off(self, round: Round) -> None:
+        for change in round.changes:
+            if isinstance(change, c.TasksPlaced):
+                self.placed[change.job, change.group, change.node] += change.last - change.first + 1
+            elif isinstance(change, c.TasksMoved) and change.event == TaskEvent.PREEMPTED:
+                group = self.state.known_group(change.job, change.group)
+                nodes = self.state.table.node[group.base + change.first : group.base + change.last + 1]
+                self.preempted.update((change.job, node) for node in nodes.tolist())
+
+
+class _Heard:
+    """A policy, and the reasons that its last decision gave."""
+
+    fast = True
+
+    def __init__(self, policy: Policy) -> None:
+        self.name = policy.name
+        self.reasons: dict[int, str] = {}
+        self._policy = policy
+
+    def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
+        decision = self._policy.decide(view, now, budget)
+        self.reasons = decision.reasons
+        return decision
+
+
+def _copy_state(material: Material) -> State:
+    state = load(material.snapshot)
+    for space, names in material.last_runs.items():
+        state.last_runs[space] = ChainMap({}, names)  # type: ignore[assignment]  # a view: there may be a million names
+    for node_id in material.synced:
+        node = state.nodes.records[node_id]
+        node.is_synced = True
+        state.nodes.refresh_eligible(node)
+    view = state.nodes.view
+    rows = min(view.busy.size, material.busy.size)
+    view.busy[:rows], view.tasks[:rows] = material.busy[:rows], material.tasks[:rows]
+    for (class_id, node_id), outstanding in material.outstanding.items():
+        state.classes[class_id].lanes[node_id].outstanding = outstanding
+    return state

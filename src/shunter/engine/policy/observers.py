@@ -1,0 +1,121 @@
+"""Who looks on when the active policy decides: the flight recorder, and shadows, which decide on the very same view and
+whose decisions are compared and not carried out. Owned by the engine.
+
+Of a round nothing leaves before it is committed. What a leader outside of rounds is shown waits for its decision; what
+it passes over is shown to its shadows without one. While nobody looks on, it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from msgspec.structs import replace
+
+from shunter.engine.policy.flight_recorder import FlightRecorder
+from shunter.engine.policy.sessions import Glimpse, Schedulers, Session
+from shunter.model.errors import Conflict
+from shunter.model.flights import Shadowed, is_same
+from shunter.model.situations import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation
+from shunter.planning.decision_rows import decision_row
+from shunter.planning.limited_view import limit_view
+from shunter.planning.view import ClusterView, Decision
+
+BACKLOG_MAX = 1_000  # situations that wait for a slow shadow; past it the shadow is shown everything anew
+ACTIVE_MAX = 2 * BACKLOG_MAX  # decisions of the active policy that a shadow may still be compared with
+
+
+class Onlookers:
+    def __init__(self, schedulers: Schedulers, wants: Callable[[], Collection[str]]) -> None:
+        """`wants` says what the policy looks at that decides in rounds."""
+        self.flight: FlightRecorder | None = None
+        self._schedulers, self._wants = schedulers, wants
+        self._pending: list[tuple[Session, Situation]] = []
+
+    @property
+    def is_on(self) -> bool:
+        return self.flight is not None or self._schedulers.has_shadows
+
+    def look(self, view: ClusterView, now: float, budget: int) -> ClusterView:
+        for session in self._shadows_of(self._wants()):
+            delta = session.writer.write(limit_view(view, session.writer.wants))
+            self._pending.append((session, Situation(now, budget, delta)))
+        return view if self.flight is None else self.flight.look(view, now, budget)
+
+    def note(self, decision: Decision) -> None:
+        if self._pending:
+            row = decision_row(decision)
+            self._pending = [(session, replace(situation, active=row)) for session, situation in self._pending]
+        if self.flight is not None:
+            self.flight.note(decision)
+
+    def land(self) -> None:
+        for session, situation in self._pending:
+            assert situation.active is not None, "it was noted"
+            _put(session, Glimpse(situation))
+            _remember(session, situation, situation.active)
+        self._pending.clear()
+        if self.flight is not None:
+            self.flight.land()
+
+    def drop(self) -> None:
+        for session, _ in self._pending:
+            session.writer.forget()
+        self._pending.clear()
+        if self.flight is not None:
+            self.flight.drop()
+
+    def look_on(self, leader: Session, situation: Situation, view: ClusterView) -> None:
+        """The leader is shown this outside of rounds; `view` is all of it."""
+        for session in self._shadows_of(leader.writer.wants):
+            delta = session.writer.write(limit_view(view, session.writer.wants))
+            _put(session, Glimpse(replace(situation, delta=delta), leader, situation.delta.number))
+
+    def decided(self, leader: Session, row: DecisionRow) -> None:
+        """It has, and passed over what it was shown before."""
+        for session in self._schedulers.shadows():
+            for each in session.backlog:
+                if each.leader is leader and each.number <= row.number:
+                    each.leader = None
+                    if each.number == row.number:
+                        each.situation = replace(each.situation, active=row)
+                        _remember(session, each.situation, row)
+            session.news.set()
+
+    def _shadows_of(self, wants: Collection[str]) -> list[Session]:
+        """Those that may decide about what the active policy decides about."""
+        common = [each for each in (TASKS, OBJECTS) if each in wants]
+        return [each for each in self._schedulers.shadows() if not set(common).isdisjoint(each.writer.wants)]
+
+    def compare(self, session: Session, row: DecisionRow, version: int) -> DecisionAnswer:
+        """What a shadow decided beside what was decided. Raises Conflict where that is not remembered any more."""
+        active = session.actives.pop(row.number, None)
+        if active is None:
+            raise Conflict(f"situation {row.number} was not shown to shadow {session.name}, or too long ago")
+        agrees = is_same(row, _within(active, session.writer.wants))
+        session.decisions += 1
+        session.refused += not agrees
+        if self.flight is not None:
+            self.flight.append(Shadowed(session.name, row.number, row, agrees))
+        return DecisionAnswer(version, agrees=agrees)
+
+
+def _put(session: Session, glimpse: Glimpse) -> None:
+    if len(session.backlog) >= BACKLOG_MAX:
+        session.backlog.clear()
+        session.writer.forget()
+        return
+    session.backlog.append(glimpse)
+    session.news.set()
+
+
+def _remember(session: Session, situation: Situation, active: DecisionRow) -> None:
+    session.actives[situation.delta.number] = active
+    while len(session.actives) > ACTIVE_MAX:
+        del session.actives[next(iter(session.actives))]
+
+
+def _within(row: DecisionRow, wants: Collection[str]) -> DecisionRow:
+    """What somebody could have decided who sees no more than this."""
+    if TASKS not in wants:
+        row = replace(row, placements=[], preemptions=[])
+    return row if OBJECTS in wants else replace(row, schedulings=[], withdrawals=[])

@@ -1,0 +1,50 @@
+"""A policy that decides outside of rounds, in the manager's own process: it is shown the situation as an external
+scheduler would be, and its decisions come back through the inbox. Started by the app, and by the simulator.
+
+How the policy is run beside the rounds (a thread, or at once) is handed in; while it thinks, its lease runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from shunter.engine.engine import Engine
+from shunter.engine.policy.sessions import Session
+from shunter.log import Log
+from shunter.model.errors import Rejected, Unavailable
+from shunter.planning.limited_view import wants_of
+from shunter.planning.thinker import Thinker
+from shunter.planning.view import Policy
+from shunter.ports.clock import Clock
+
+Aside = Callable[[Callable[[], Any]], Awaitable[Any]]
+REFUSED_S = 0.1  # after a decision was refused whole
+log = Log(__name__)
+
+
+async def drive(engine: Engine, policy: Policy, clock: Clock, aside: Aside) -> None:
+    """Until it is cancelled, or the engine stops. A policy that fails is silent until its lease has ended."""
+    while not engine.schedulers.is_over:
+        session = engine.schedulers.open(engine.brain.outside, wants_of(policy), is_local=True)
+        try:
+            await _serve(engine, session, Thinker(policy), aside)
+        except Rejected as error:  # its lease ended while it thought
+            log.warning("policy.refused", policy=policy.name, error=error)
+            await clock.sleep(REFUSED_S)
+        except Unavailable as error:
+            log.warning("policy.refused", policy=policy.name, error=error)
+            await clock.sleep(error.retry_after_s)
+        except (Exception, SystemExit) as error:  # a stranger's code
+            engine.brain.complain(error)
+            engine.schedulers.close(session, f"its policy failed: {error}")
+            await clock.sleep(session.lease_ms / 1000)
+        finally:
+            engine.schedulers.close(session, "its policy does not decide any more")
+
+
+async def _serve(engine: Engine, session: Session, thinker: Thinker, aside: Aside) -> None:
+    while (situation := await engine.schedulers.next(session)) is not None:
+        row = await aside(partial(thinker.decide, situation))
+        await engine.schedulers.decide(session.token, row)

@@ -1,0 +1,284 @@
+"""The engine's records as people see them (`model.views`). Called by the gateway, for live and finished runs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shunter.engine.jobs.dependencies import edge_of, start_ms, waits_for
+from shunter.engine.services.instances import look
+from shunter.engine.state.records import STATES, Group, Job, NodeRecord, PastAttempt
+from shunter.engine.state.registries.flags import DEADLINE
+from shunter.engine.state.state import State
+from shunter.model.arrays import Part, index_at
+from shunter.model.jobs import EVERYWHERE, PLAIN, PORT_PREFIX, GroupSpec
+from shunter.model.lifecycles import TaskState
+from shunter.model.resources import format_amount
+from shunter.model.views import AttemptView, EdgeView, GroupView, JobTerms, JobView, NodeView, TaskView, UpdateView, iso
+
+_WORDS = [state.word for state in TaskState]
+_SELF_EVIDENT = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.SUCCEEDED)  # states that have no reason to tell
+
+
+def counts_view(counts: list[int]) -> dict[str, int]:
+    """The non-zero ones, by word."""
+    return {_WORDS[state]: count for state, count in enumerate(counts) if count}
+
+
+def job_view(job: Job, state: State | None = None) -> JobView:
+    """With the state, also what the job waits for."""
+    specs = job.blueprint.groups
+    update, counts, by_group = None, job.counts(), None
+    if state is not None and job.id in state.lasting.jobs:
+        update, by_group = lasting_view(state, job)
+        counts = [sum(each[code] for each in by_group.values()) for code in range(STATES)]
+    return JobView(
+        name=job.name,
+        namespace=job.namespace,
+        id=job.id,
+        run=job.run,
+        state=job.state.word,
+        type=job.type,
+        count=sum(counts),
+        counts=counts_view(counts),
+        priority=job.priority,
+        submitted_at=iso(job.submitted_ms / 1000) or "",
+        started_at=iso(job.started_ms / 1000),
+        reason=job.reason or None,
+        labels=job.labels,
+        user=job.user,
+        command=words_of(specs[0]),
+        image=image_of(specs[0]),
+        resources=resources_of(specs[0]),
+        groups=[_group_view(job, spec, by_group) for spec in specs] if len(specs) > 1 else [],
+        terms=None if state is None else job_terms(job, state),
+        version=job.version,
+        update=update if job.is_lasting else None,
+    )
+
+
+def lasting_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int]]]:
+    """How far it is, and its instances by group and state: what was replaced is not counted."""
+    lasting = state.lasting.jobs[job.id]
+    names = {spec.name: spec.count for spec in job.blueprint.groups}
+    counts = {name: [0] * STATES for name in names}
+    updated = healthy = 0
+    for (name, index), instance in look(state, job).items():
+        if name not in names or (job.type not in EVERYWHERE and index >= names[name]):
+            continue  # on its way out
+        face = instance.face
+        counts[name][face.state] += 1
+        updated += face.is_fresh and face.is_alive
+        healthy += any(member.well_ms for member in instance.members)
+    view = UpdateView(
+        status=lasting.status,
+        wanted=sum(map(sum, counts.values())) if job.type in EVERYWHERE else sum(names.values()),
+        updated=updated,
+        healthy=healthy,
+        reason=lasting.reason or None,
+        began_at=iso(lasting.began_ms / 1000),
+        good_version=lasting.good.number if lasting.good is not None else None,
+    )
+    return view, counts
+
+
+def job_terms(job: Job, state: State) -> JobTerms | None:
+    """What of a job is not plain; None where all of it is."""
+    options = job.options
+    is_plain = options is PLAIN and not job.is_held
+    has_edges = state.edges.targets(job.id) or state.edges.settled(job.id)
+    if is_plain and not has_edges and not any(group.spec.after for group in job.groups):
+        return None
+    return JobTerms(
+        queue=options.queue,
+        held=job.is_held,
+        start_at=iso(start_ms(job) / 1000),
+        deadline=iso(job.deadline_ms / 1000),
+        deadline_missed=state.flags.has(job.id, DEADLINE),
+        timeout_s=options.timeout_s or None,
+        failures_max=options.failures_max or None,
+        waits_for=waits_for(state, job),
+        after=_edges(job, state),
+    )
+
+
+def _edges(job: Job, state: State) -> list[EdgeView]:
+    """The edges of its manifest, and that to an earlier run of its name."""
+    targets, settled = state.edges.targets(job.id), state.edges.settled(job.id)
+    found = []
+    for place in sorted({*range(len(job.options.after)), *targets, *settled}):
+        edge, target = edge_of(job, place), state.jobs.get(targets.get(place, -1))
+        name, outcome = settled.get(place, (edge.job if target is None else f"{target.name}@{target.run}", None))
+        found.append(
+            EdgeView(
+                name=name or edge.job, when=edge.when, otherwise=edge.otherwise, open=place in targets,
+                outcome=outcome or None,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _group_view(job: Job, spec: GroupSpec, by_group: dict[str, list[int]] | None) -> GroupView:
+    pieces = [group for group in job.groups if group.spec.name == spec.name]
+    counts = [sum(group.counts[state] for group in pieces) for state in range(STATES)]
+    if by_group is not None:
+        counts = by_group[spec.name]
+    return GroupView(
+        name=spec.name,
+        count=sum(counts),
+        counts=counts_view(counts),
+        command=words_of(spec),
+        image=image_of(spec),
+        resources=resources_of(spec),
+        after=[
+            EdgeView(name=edge.group, when=edge.when, otherwise=edge.otherwise, open=bool(counts[TaskState.WAITING]))
+            for edge in spec.after
+        ],
+    )
+
+
+def words_of(spec: GroupSpec) -> list[str]:
+    """What is run: the command, and what it, or the image's entry point, is handed."""
+    container = spec.task.container
+    return [*spec.task.command, *(container.args if container is not None else ())]
+
+
+def image_of(spec: GroupSpec) -> str | None:
+    return spec.task.container.image if spec.task.container is not None else None
+
+
+def resources_of(spec: GroupSpec) -> dict[str, str]:
+    """As the manifest has them: ports of the node are not among them there."""
+    return {
+        resource: format_amount(resource, amount)
+        for resource, amount in spec.needs.items()
+        if not resource.startswith(PORT_PREFIX)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Columns of neighbouring tasks of one piece, live or finished. Row 0 is index `first` of the piece."""
+
+    job_name: str
+    group_name: str
+    is_only: bool  # the job has no other group
+    first: int
+    columns: Mapping[str, NDArray[np.generic]]
+    node_names: list[str]
+    reasons: Mapping[int, str]
+    shown: tuple[int, ...] | None = None
+    ports: Mapping[int, dict[str, int]] = field(default_factory=dict)
+    health: Mapping[int, tuple[bool, int]] = field(default_factory=dict)
+    current: Mapping[int, bool] | None = None  # of a lasting job: whether it follows the present version
+    hidden: frozenset[int] = frozenset()  # what was replaced and has ended
+    array: tuple[Part, ...] = ()
+    entries: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.columns["state"])
+
+    def shows(self, index: int) -> int:
+        return index if self.shown is None else self.shown[index]
+
+
+def task_view(block: Block, index: int) -> TaskView:
+    """The task at an index of the block's piece."""
+    columns, row = block.columns, index - block.first
+    state, node = int(columns["state"][row]), int(columns["node"][row])
+    exit_code = int(columns["exit_code"][row])
+    inner = "" if block.is_only else f"{block.group_name}/"
+    health = block.health.get(index)
+    return TaskView(
+        name=f"{block.job_name}/{inner}{block.shows(index)}",
+        index=block.shows(index),
+        group=block.group_name,
+        array_index=index_at(block.array, block.shows(index)) if block.array else None,
+        entry=block.entries[block.shows(index)] if block.entries else None,
+        state=_WORDS[state],
+        attempt=int(columns["attempt"][row]),
+        node=block.node_names[node] or None,
+        exit_code=None if exit_code < 0 or state < TaskState.SUCCEEDED else exit_code,  # not an earlier attempt's
+        started_at=None if state <= TaskState.ASSIGNED else iso(int(columns["started_ms"][row]) / 1000),
+        ended_at=iso(int(columns["ended_ms"][row]) / 1000) if state >= TaskState.SUCCEEDED else None,
+        reason=None if state in _SELF_EVIDENT else block.reasons.get(index),  # that of an earlier attempt is history's
+        restarts=int(columns["restarts"][row]),
+        lost=int(columns["lost"][row]),
+        current=None if block.current is None else block.current.get(index),
+        ports=block.ports.get(index, {}),
+        healthy=None if health is None else health[0],
+    )
+
+
+def group_columns(state: State, group: Group) -> dict[str, NDArray[np.generic]]:
+    """A live group's slice of the task table."""
+    rows = slice(group.base, group.base + group.count)
+    names = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
+    return {name: getattr(state.table, name)[rows] for name in names}
+
+
+def past_attempt_view(task: TaskView, past: PastAttempt, node_names: list[str]) -> AttemptView:
+    _, attempt, node, exit_code, started_ms, ended_ms, _, reason = past
+    return AttemptView(
+        name=f"{task.name}#{attempt}",
+        index=task.index,
+        attempt=attempt,
+        state="lost" if exit_code < 0 else "failed" if exit_code else "succeeded",
+        node=node_names[node] or None,
+        exit_code=None if exit_code < 0 else exit_code,
+        started_at=iso(started_ms / 1000),
+        ended_at=iso(ended_ms / 1000),
+        reason=reason or None,
+    )
+
+
+def last_attempt_view(task: TaskView) -> AttemptView:
+    """The attempt that the task itself tells of."""
+    words = {"assigned": "ordered", "stopping": "running", "cancelled": "stopped"}
+    return AttemptView(
+        name=f"{task.name}#{task.attempt}",
+        index=task.index,
+        attempt=task.attempt,
+        state=words.get(task.state, task.state),
+        node=task.node,
+        exit_code=task.exit_code,
+        started_at=task.started_at,
+        ended_at=task.ended_at,
+        reason=task.reason,
+    )
+
+
+def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) -> NodeView:
+    columns = state.nodes.view
+    stats = node.stats
+    return NodeView(
+        name=node.name,
+        id=node.id,
+        state=node.state.word,
+        eligible=bool(columns.eligible[node.id]),
+        reason=columns.ineligible_because.get(node.id) or node.reason or None,
+        datacenter=node.datacenter,
+        labels=node.labels,
+        attributes=node.attributes,
+        capacity={
+            resource: amount
+            for resource, amount in _amounts(columns.resources, columns.capacity[node.id].tolist()).items()
+            if not resource.startswith(PORT_PREFIX)
+        },
+        reserved=_amounts(columns.resources, columns.reserved[node.id].tolist()),
+        tasks=int(columns.tasks[node.id]),
+        heard_at=iso(node.heard_ms / 1000),
+        stats=None if stats is None else {name: getattr(stats, name) for name in stats.__struct_fields__},
+        stats_stale=stats is not None and now_ms - stats.at_ms > stale_after_ms,
+    )
+
+
+def _amounts(resources: list[str], amounts: list[int]) -> dict[str, str]:
+    return {
+        resource: format_amount(resource, amount)
+        for resource, amount in zip(resources, amounts, strict=True)
+        if not resource.startswith(PORT_PREFIX) or amount
+    }

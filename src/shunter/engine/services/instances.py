@@ -1,0 +1,129 @@
+"""A lasting job as the instances that people ask for, each with the tasks that stand for it now: mostly one, two while
+it is replaced. A look at the pieces and nothing else. Used by `engine.services.rollout`, `engine.services.reconcile`,
+`engine.read.views` and the gateway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from shunter.engine.state.records import Group, Job
+from shunter.engine.state.registries.services import Lasting
+from shunter.engine.state.state import State
+from shunter.model.jobs import GroupSpec, Update
+from shunter.model.lifecycles import TaskState
+
+_QUEUED, _RUNNING, _STOPPING = int(TaskState.QUEUED), int(TaskState.RUNNING), int(TaskState.STOPPING)
+_SUCCEEDED = int(TaskState.SUCCEEDED)
+Key = tuple[str, int]  # the group's name, the index that people see
+
+
+@dataclass(slots=True)
+class Member:
+    """One task that stands for an instance. `well_ms` is when it counts as healthy if nothing happens to it; 0 means
+    that something must happen first."""
+
+    group: Group
+    index: int
+    state: int
+    node: int
+    is_fresh: bool
+    well_ms: int
+
+    @property
+    def shown(self) -> int:
+        return self.group.shows(self.index)
+
+    @property
+    def is_alive(self) -> bool:
+        return self.state < _SUCCEEDED
+
+    @property
+    def is_staying(self) -> bool:
+        """Alive, and not told to end."""
+        return self.state < _STOPPING
+
+    def is_well(self, now_ms: int) -> bool:
+        return 0 < self.well_ms <= now_ms
+
+
+@dataclass(slots=True)
+class Instance:
+    """The members are in the order in which they were added."""
+
+    group: str
+    index: int
+    members: list[Member] = field(default_factory=list)
+
+    @property
+    def face(self) -> Member:
+        """The member that people see: the newest one alive, else the newest."""
+        return next((member for member in reversed(self.members) if member.is_alive), self.members[-1])
+
+    def is_well(self, now_ms: int) -> bool:
+        return any(member.is_well(now_ms) for member in self.members)
+
+
+def look(state: State, job: Job, pieces: Iterable[Group] | None = None) -> dict[Key, Instance]:
+    """All instances of a job, or those of some of its pieces."""
+    lasting = state.lasting.jobs[job.id]
+    wanted = {spec.name: spec for spec in job.blueprint.groups}
+    fresh: dict[tuple[int, int], bool] = {}  # by version of the spec and part: whether its work is the present one's
+    instances: dict[Key, Instance] = {}
+    for piece in job.groups if pieces is None else pieces:
+        spec, version = piece.spec, (piece.blueprint.serial, piece.part)
+        if version not in fresh:
+            fresh[version] = spec.name in wanted and is_same_work(spec, wanted[spec.name])
+        _look_at_piece(state, piece, lasting, fresh[version], instances)
+    return instances
+
+
+def is_same_work(one: GroupSpec, other: GroupSpec) -> bool:
+    """Whether tasks of the one do as well for the other: how many there are, and how they are updated, says nothing."""
+    return one is other or _work(one) == _work(other)
+
+
+def _work(spec: GroupSpec) -> GroupSpec:
+    return replace(spec, count=0, update=Update(), estimate_s=0.0, estimate_bits=0)
+
+
+def _look_at_piece(
+    state: State, piece: Group, lasting: Lasting, is_fresh: bool, instances: dict[Key, Instance]
+) -> None:
+    table, base, name = state.table, piece.base, piece.spec.name
+    states = table.state[base : base + piece.count].tolist()
+    nodes = table.node[base : base + piece.count].tolist()
+    for index, task_state in enumerate(states):
+        shown = piece.shown[index] if piece.shown is not None else index
+        is_current = is_fresh and not lasting.is_floored(name, shown, piece.number)
+        well_ms = _well_ms(state, piece, index) if task_state == _RUNNING else 0
+        member = Member(piece, index, task_state, nodes[index], is_current, well_ms)
+        instance = instances.get((name, shown))
+        if instance is None:
+            instance = instances[name, shown] = Instance(name, shown)
+        instance.members.append(member)
+
+
+def _well_ms(state: State, piece: Group, index: int) -> int:
+    """A running task is healthy when its checks have passed, or without checks when it has run, for long enough."""
+    spec = piece.spec
+    if spec.task.health:
+        is_healthy, since_ms = (piece.health or {}).get(index, (False, 0))
+        if not is_healthy:
+            return 0
+    else:
+        since_ms = int(state.table.started_ms[piece.base + index])
+    return max(since_ms + int(spec.update.healthy_for_s * 1000), 1)
+
+
+def ailment(member: Member) -> str:
+    """What is known of a task that does not get well."""
+    group, index = member.group, member.index
+    ended = [past[7] for past in group.history or () if past[0] == index and past[7]]
+    if ended:
+        return f", and its last attempt ended: {ended[-1]}"
+    is_healthy, _ = (group.health or {}).get(index, (True, 0))
+    return "" if is_healthy else ", and its checks fail"

@@ -1,0 +1,101 @@
+"""Jobs with one task on each matching node: which nodes those are, also of nodes that join later. A node matches by all
+filters of the planner but resources and owners, and by its required affinities; its task waits there until it fits.
+Task i runs on node i + 1, as nodes joined. Called by `engine.services.reconcile`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shunter.engine.placement.colocation import where_allowed
+from shunter.engine.round import Round
+from shunter.engine.services.rollout import Wanted
+from shunter.engine.state.records import Group, Job, NodeRecord
+from shunter.engine.state.state import State
+from shunter.model.jobs import SYSTEM, GroupSpec
+from shunter.model.lifecycles import NodeState, TaskState
+from shunter.planning.candidates import LASTING_FILTERS, feasible
+from shunter.planning.coupling import is_of_nodes
+from shunter.planning.ledger import Ledger
+from shunter.planning.view import BoolArray, IntArray, Rules, TaskClass
+
+
+def stir_nodes(round: Round) -> None:
+    """Whatever changed about a node may concern every job that runs everywhere."""
+    nodes, round.stirred_nodes = round.stirred_nodes, {}
+    book = round.state.lasting
+    if not nodes or not book.everywhere:
+        return
+    _ledger(round.state).sync(round.state.nodes.view)
+    for node in nodes:
+        for job_id in book.everywhere:
+            round.stirred[job_id, node] = None
+
+
+def pieces_on(state: State, job: Job, node: int) -> list[Group]:
+    homes = state.lasting.homes.get(job.id, {})
+    return [piece for spec in job.blueprint.groups for piece in homes.get((spec.name, node), ())]
+
+
+def wanted_on(round: Round, job: Job, spec: GroupSpec, node: int) -> Wanted:
+    """All matching nodes, or just this one if it is. A node that is silent, cordoned or has not reported yet keeps what
+    it has; one that is down has lost it, and gets another when it is back."""
+    records = round.state.nodes.records
+    if not records:
+        return Wanted(())
+    rows = np.array([node] if node else list(records), np.int64)
+    matches = _matches(round.state, job, spec, rows)
+    kept = [row for row in rows[matches].tolist() if _may_stay(round.state, job, records[row])]
+    startable = {row - 1 for row in kept if records[row].state is NodeState.READY and not records[row].switched_by}
+    allowed = where_allowed(round.state, job, spec)
+    if allowed is not None:
+        kept = [row for row in kept if allowed[row] or _has_begun(round.state, job, spec, row)]
+        startable = {index for index in startable if allowed[index + 1]}
+    return Wanted([row - 1 for row in kept], startable)
+
+
+def system_tasks_on(state: State, node: int) -> int:
+    """Tasks of system jobs that are on a node now: a drain stops them last."""
+    return sum(
+        sum(piece.counts[TaskState.ASSIGNED : TaskState.SUCCEEDED])
+        for job in state.lasting.everywhere.values()
+        if job.type == SYSTEM
+        for piece in pieces_on(state, job, node)
+    )
+
+
+def _may_stay(state: State, job: Job, node: NodeRecord) -> bool:
+    if node.state is NodeState.DRAINING:
+        return job.type != SYSTEM or int(state.nodes.tasks[node.id]) > system_tasks_on(state, node.id)
+    return node.state in (NodeState.READY, NodeState.SUSPECT)
+
+
+def _has_begun(state: State, job: Job, spec: GroupSpec, node: int) -> bool:
+    """Whether it runs there or has ended there, and does not wait to start."""
+    pieces = state.lasting.homes.get(job.id, {}).get((spec.name, node), ())
+    return any(sum(piece.counts[TaskState.ASSIGNED :]) for piece in pieces)
+
+
+def _matches(state: State, job: Job, spec: GroupSpec, rows: IntArray) -> BoolArray:
+    ledger = _ledger(state)
+    matches = feasible(class_of(job, spec), ledger, rows, LASTING_FILTERS)
+    for rule in spec.affinity:
+        if is_of_nodes(rule):
+            matches = matches & (ledger.kinds.hold_on(rule.match, rows) != rule.anti)
+    return matches
+
+
+def class_of(job: Job, spec: GroupSpec) -> TaskClass:
+    """What a node is asked about: whether it matches, not whether there is room."""
+    rules = Rules(job.id, affinity=spec.affinity) if spec.affinity else None
+    return TaskClass(
+        0, {}, job.namespace, job.user, job.priority, spec.datacenters, spec.constraints, runtime=spec.task.runtime,
+        rules=rules,
+    )  # fmt: skip
+
+
+def _ledger(state: State) -> Ledger:
+    book = state.lasting
+    if book.ledger is None:
+        book.ledger = Ledger()
+        book.ledger.sync(state.nodes.view)
+    return book.ledger

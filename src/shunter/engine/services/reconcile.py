@@ -1,0 +1,122 @@
+"""Keeping jobs up that last, or that run everywhere: what is missing is started, what is too much is stopped, and what
+is out of date is replaced step by step. Called once a round; looks only at jobs of which something changed.
+
+How one group is kept is in `engine.services.rollout`. Everything is worked out from the pieces and the book of lasting
+jobs, so a manager that takes over goes on where the last one was."""
+
+from __future__ import annotations
+
+from shunter.engine import changes as c
+from shunter.engine.jobs.dependencies import is_blocked, start_ms
+from shunter.engine.nodes.drain import advance_drains
+from shunter.engine.placement.colocation import stir_by_neighbours
+from shunter.engine.round import Round, TimerKind
+from shunter.engine.services.instances import Instance, Key, is_same_work, look
+from shunter.engine.services.per_node import pieces_on, stir_nodes, wanted_on
+from shunter.engine.services.rollout import Keeping, Wanted, end_member
+from shunter.engine.services.update import Progress, conclude
+from shunter.engine.state.records import Job
+from shunter.engine.state.registries.services import STALLED, STARTING, STEADY, UNDER_WAY, Lasting
+from shunter.model.jobs import BATCH, EVERYWHERE, SERVICE
+from shunter.model.lifecycles import JobState, TaskState
+
+REST_MS = 100
+PASSES_MAX = 16  # what a look changes is looked at again; it comes to rest after two or three
+
+
+def keep_up(round: Round) -> None:
+    stir_by_neighbours(round)
+    for _ in range(PASSES_MAX):
+        stir_nodes(round)
+        advance_drains(round)
+        if not round.stirred and not round.stirred_nodes:
+            return
+        stirred, round.stirred = round.stirred, {}
+        for job_id, node in stirred:
+            if not node or (job_id, 0) not in stirred:
+                _keep_job(round, job_id, node)
+    for job_id, _ in round.stirred:  # it should have come to rest: go on in a later round, with others in between
+        round.timers.add_job(round.now_ms + REST_MS, TimerKind.LASTING, job_id)
+
+
+def on_alarm(round: Round, job_id: int) -> None:
+    """A time has come at which a job may be healthier, or late."""
+    if job_id in round.state.lasting.jobs:
+        round.state.lasting.alarms.pop(job_id, None)
+        round.stirred[job_id, 0] = None
+
+
+def _keep_job(round: Round, job_id: int, node: int) -> None:
+    """With a node, only what a job that runs everywhere has there."""
+    state, job = round.state, round.state.jobs.get(job_id)
+    if job is None or job.type == BATCH or job.state is JobState.STOPPING:
+        return
+    if job.type in EVERYWHERE and is_blocked(state, job, round.now_ms):
+        _set_alarm(round, job, start_ms(job) or None)
+        return
+    lasting = state.lasting.jobs[job_id]
+    if lasting.status in UNDER_WAY:
+        node = 0
+    if job.type == SERVICE and _is_quiet(round, job, lasting):
+        return
+    instances = look(state, job, pieces_on(state, job, node) if node else None)
+    progress = Progress()
+    kept: set[Key] = set()
+    for part, spec in enumerate(job.blueprint.groups):
+        wanted = wanted_on(round, job, spec, node) if job.type in EVERYWHERE else Wanted(range(spec.count))
+        kept.update((spec.name, index) for index in wanted.kept)
+        Keeping(round, job, lasting, part, wanted, progress).keep(instances)
+    _end_the_rest(round, lasting, instances, kept)
+    _drop_pieces(round, job, instances, kept)
+    conclude(round, job, progress)
+    _set_alarm(round, job, progress.next_ms)
+    round.maybe_over[job.id] = None
+
+
+def _is_quiet(round: Round, job: Job, lasting: Lasting) -> bool:
+    """Whether all of a service is as it shall be, seen from its counts: most looks end here."""
+    if lasting.status not in (STEADY, STARTING, STALLED) or lasting.down or lasting.floors:
+        return False
+    if round.state.nodes.draining:
+        return False
+    missing = {spec.name: spec.count for spec in job.blueprint.groups}
+    specs = {spec.name: spec for spec in job.blueprint.groups}
+    running = 0
+    for group in job.groups:
+        name, counts = group.spec.name, group.counts
+        if group.node or name not in specs or counts[TaskState.SUCCEEDED] or counts[TaskState.CANCELLED]:
+            return False
+        if group.blueprint is not job.blueprint and not is_same_work(group.spec, specs[name]):
+            return False
+        missing[name] -= group.count
+        running += counts[TaskState.RUNNING]
+    if any(missing.values()):
+        return False
+    return lasting.status != STARTING or running < sum(spec.count for spec in specs.values())
+
+
+def _end_the_rest(round: Round, lasting: Lasting, instances: dict[Key, Instance], kept: set[Key]) -> None:
+    """What nobody asks for any more, and instances that were taken down."""
+    for key, instance in instances.items():
+        is_down = lasting.is_down(*key)
+        if key in kept and not is_down:
+            continue
+        for member in instance.members:
+            if member.is_staying:
+                end_member(round, member, "taken down" if is_down else "not wanted any more")
+
+
+def _drop_pieces(round: Round, job: Job, instances: dict[Key, Instance], kept: set[Key]) -> None:
+    """A piece leaves when all of it has ended and none of its tasks is what people see of an instance."""
+    faces = {(instances[key].face.group.number, instances[key].face.index) for key in instances.keys() & kept}
+    pieces = {member.group.number: member.group for instance in instances.values() for member in instance.members}
+    for number, piece in sorted(pieces.items()):
+        if piece.is_over and not any((number, index) in faces for index in range(piece.count)):
+            round.record(c.GroupDropped(job.id, number, piece.job.ref))
+
+
+def _set_alarm(round: Round, job: Job, at_ms: int | None) -> None:
+    alarms = round.state.lasting.alarms
+    if at_ms is not None and (job.id not in alarms or at_ms < alarms[job.id]):
+        alarms[job.id] = at_ms
+        round.timers.add_job(at_ms, TimerKind.LASTING, job.id)

@@ -1,0 +1,220 @@
+"""Another spec, another count, a restart, a way back: what people ask of lasting jobs, and how an update ends. The
+steps in between are those of `engine.services.rollout`. Called by the engine's rounds, by submits, and by
+`engine.services.reconcile`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+from msgspec.structs import replace
+
+from shunter.engine import changes as c
+from shunter.engine.jobs.dependencies import release
+from shunter.engine.jobs.job_timers import set_job_timers
+from shunter.engine.round import Round
+from shunter.engine.state.apply_services import GROUPS_DECODER, is_same_but_for_counts, version_of
+from shunter.engine.state.records import Job
+from shunter.engine.state.registries.services import STALLED, STARTING, STEADY, UNDER_WAY, UPDATING, Version
+from shunter.model.errors import Conflict, Invalid, NotFound, Problem
+from shunter.model.jobs import COUNT_MAX, PLAIN, SERVICE, JobOptions, JobSpec
+from shunter.model.lifecycles import JobState
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a look at a job has found out about its update."""
+
+    is_pending: bool = False  # something is not as it shall be yet
+    failure: str = ""
+    may_roll_back: bool = False
+    next_ms: int | None = None  # when to look again, if nothing happens
+
+    def fail(self, reason: str, may_roll_back: bool) -> None:
+        if not self.failure:
+            self.failure, self.may_roll_back = reason, may_roll_back
+
+    def look_at(self, at_ms: int) -> None:
+        self.next_ms = at_ms if self.next_ms is None else min(self.next_ms, at_ms)
+
+
+def on_update_asked(round: Round, job_id: int, spec: JobSpec, user: str, node: str | None) -> None:
+    """Like a submit, of a job that must be there."""
+    on_update(round, _lasting_job(round, job_id), spec, user, node)
+
+
+def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None = None) -> None:
+    """Another spec of an unfinished lasting job, on one node or on all. A new count alone is no new version."""
+    refuse_update(job, spec)
+    node_id = 0
+    if node is not None:
+        record = round.state.nodes.by_name.get(node)
+        if record is None:
+            raise NotFound(f"there is no node {node}")
+        node_id = record.id
+    is_same, is_limited = _is_same_but_for_counts(job, spec), is_on_one_node(round, job)
+    is_scaling = is_same and not node_id and not is_limited
+    version = job.version + (not is_same or bool(node_id))
+    counts = ", ".join(f"{group.name} {group.count}" for group in spec.groups)
+    reason = f"scaled by {user}: {counts}" if is_scaling else f"version {version} by {user}"
+    if node is not None:
+        reason += f", on node {node} only"
+    change = c.JobUpdated(
+        job.id, version, spec.priority, spec.labels, msgspec.Raw(round.state.blueprint(spec.groups)),
+        _options_body(spec.options), round.now_ms, reason, job.ref, "scale" if is_scaling else "update", node_id,
+    )  # fmt: skip
+    _record(round, change)
+
+
+def is_on_one_node(round: Round, job: Job) -> bool:
+    """Whether the present spec was asked for on one node only: the same one, for all, is news then."""
+    return job.is_lasting and round.state.lasting.jobs[job.id].node != 0
+
+
+def refuse_update(job: Job, spec: JobSpec) -> None:
+    if job.type != spec.type:
+        raise _refused(job, f"is a {job.type} job, and cannot become a {spec.type} job", "stop it first")
+    if job.state is JobState.STOPPING:
+        raise _refused(job, "is being stopped", "wait until it has ended, and submit it then")
+
+
+def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> None:
+    """New counts, by the name of the group; "" is the only one."""
+    job = _lasting_job(round, job_id)
+    if job.type != SERVICE:
+        raise _refused(job, "has one task on each matching node", "change its constraints or the nodes' labels instead")
+    groups = {spec.name: spec for spec in job.blueprint.groups}
+    for name, count in counts.items():
+        name = _group_name(job, name)
+        if not 0 <= count <= COUNT_MAX:
+            raise Invalid([Problem("count", f"must be 0 to {COUNT_MAX:,}", count)])
+        if groups[name].entries or groups[name].array:
+            raise _refused(job, "has a task for each entry or number of its manifest", "change the manifest instead")
+        groups[name] = replace(groups[name], count=count)
+    if all(spec is groups[spec.name] or spec == groups[spec.name] for spec in job.blueprint.groups):
+        return
+    said = ", ".join(f"{name} {spec.count}" for name, spec in groups.items())
+    body = round.state.blueprint(tuple(groups.values()))
+    _change_spec(round, job, body, "scale", f"scaled by {user}: {said}")
+
+
+def on_rollback(round: Round, job_id: int, user: str) -> None:
+    """Back to the last good version, or from a good one to the one before. Counts stay as they are."""
+    job = _lasting_job(round, job_id)
+    lasting = round.state.lasting.jobs[job.id]
+    target = lasting.good if lasting.status in (UPDATING, STALLED) else lasting.before
+    if target is None or is_same_but_for_counts(target.groups, job.blueprint.body):
+        raise _refused(job, "has no earlier version that was good", "submit the manifest that it shall have")
+    _go_back(round, job, target, f"rolled back to version {target.number} by {user}")
+
+
+def on_restart(round: Round, job_id: int, task: tuple[str, int] | None, user: str) -> None:
+    """Replace all instances, or one, by fresh ones of the same spec; one that was down or has failed comes back."""
+    job = _lasting_job(round, job_id)
+    if task is None:
+        _change_spec(round, job, job.blueprint.body, "restart", f"restarted by {user}")
+        return
+    name, index = _group_name(job, task[0]), task[1]
+    _require_instance(round, job, name, index)
+    round.record(c.InstanceRenewed(job.id, name, index, round.now_ms, job.ref))
+    round.stirred[job.id, 0] = None
+
+
+def conclude(round: Round, job: Job, progress: Progress) -> None:
+    """Where an update has come to: good, or bad and rolled back, or bad and left where it is."""
+    lasting = round.state.lasting.jobs[job.id]
+    if progress.failure and lasting.status != STEADY:
+        good = lasting.good
+        can_go_back = good is not None and not is_same_but_for_counts(good.groups, job.blueprint.body)
+        if lasting.status == UPDATING and progress.may_roll_back and good is not None and can_go_back:
+            _go_back(round, job, good, f"rolled back to version {good.number}: {progress.failure}")
+        else:
+            _settle(round, job, False, progress.failure)
+    elif not progress.is_pending and (lasting.status in UNDER_WAY or lasting.status == STARTING):
+        _settle(round, job, True, "")
+
+
+def _go_back(round: Round, job: Job, target: Version, reason: str) -> None:
+    """To what the tasks were; how many there are stays as it was asked for last."""
+    counts = {spec.name: spec.count for spec in job.blueprint.groups}
+    groups = tuple(
+        replace(spec, count=counts.get(spec.name, spec.count)) for spec in GROUPS_DECODER.decode(target.groups)
+    )
+    change = c.JobUpdated(
+        job.id, job.version + 1, target.priority, target.labels, msgspec.Raw(round.state.blueprint(groups)),
+        msgspec.Raw(target.options), round.now_ms, reason, job.ref, "rollback",
+    )  # fmt: skip
+    _record(round, change)
+
+
+def _change_spec(round: Round, job: Job, body: bytes, how: str, reason: str) -> None:
+    """The same version in other numbers, or anew."""
+    change = c.JobUpdated(
+        job.id, job.version, job.priority, job.labels, msgspec.Raw(body), msgspec.Raw(version_of(job).options),
+        round.now_ms, reason, job.ref, how,
+    )  # fmt: skip
+    _record(round, change)
+
+
+def _settle(round: Round, job: Job, is_good: bool, reason: str) -> None:
+    round.record(c.UpdateSettled(job.id, job.version, is_good, round.now_ms, reason, job.ref))
+
+
+def _record(round: Round, change: c.JobUpdated) -> None:
+    round.record(change)
+    job = round.state.jobs[change.job]
+    if change.how in ("update", "rollback"):  # it may have other times now
+        set_job_timers(round.timers, round.state, job)
+        release(round, job)
+    round.stirred[job.id, 0] = None
+
+
+def _is_same_but_for_counts(job: Job, spec: JobSpec) -> bool:
+    if (job.priority, job.labels, job.options) != (spec.priority, spec.labels, spec.options):
+        return False
+    return [replace(group, count=0) for group in job.blueprint.groups] == [
+        replace(group, count=0) for group in spec.groups
+    ]
+
+
+def _options_body(options: JobOptions) -> msgspec.Raw:
+    return c.NO_OPTIONS if options == PLAIN else msgspec.Raw(msgspec.msgpack.encode(options))
+
+
+def _lasting_job(round: Round, job_id: int) -> Job:
+    job = round.state.jobs.get(job_id)
+    if job is None:
+        raise Conflict("the job has ended")
+    if not job.is_lasting:
+        fix = f"run it again when it has ended: shunter retry {job.name}"
+        if job.options.application:
+            fix = "its Scheduling runs it: delete that, and make another"
+        raise _refused(job, f"is a {job.type} job, and runs once as it was submitted", fix)
+    if job.state is JobState.STOPPING:
+        raise _refused(job, "is being stopped", "wait until it has ended, and submit it then")
+    return job
+
+
+def _group_name(job: Job, name: str) -> str:
+    names = [spec.name for spec in job.blueprint.groups]
+    if not name and len(names) == 1:
+        return names[0]
+    if not name:
+        fix = f"name the group: {names[0]}=..."
+        raise Invalid([Problem("group", f"is missing: job {job.name} has groups {', '.join(names)}", None, fix)])
+    if name not in names:
+        raise NotFound(f"job {job.name} has no group {name}: its groups are {', '.join(names)}")
+    return name
+
+
+def _require_instance(round: Round, job: Job, name: str, index: int) -> None:
+    if job.type == SERVICE:
+        count = next(spec.count for spec in job.blueprint.groups if spec.name == name)
+        if not 0 <= index < count:
+            raise NotFound(f"job {job.name} has no task {index}: its tasks are 0 to {count - 1}")
+    elif (name, index + 1) not in round.state.lasting.homes.get(job.id, {}):
+        raise NotFound(f"job {job.name} has no task {index} now")
+
+
+def _refused(job: Job, fault: str, fix: str) -> Conflict:
+    return Conflict(f"job {job.name} {fault}; {fix}", (Problem("job", fault, job.name, fix),))

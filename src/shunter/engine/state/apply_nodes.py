@@ -1,0 +1,52 @@
+"""What changes of nodes do to the state. The appliers of `engine.state.state`, which calls them live and in
+recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from shunter.engine import changes as c
+from shunter.model.lifecycles import NODE, NodeEvent
+
+if TYPE_CHECKING:
+    from shunter.engine.state.state import State
+
+
+def node_joined(state: State, change: c.NodeJoined) -> None:
+    state.nodes.join(change)
+
+
+def node_moved(state: State, change: c.NodeMoved) -> None:
+    node = state.nodes.records[change.node]
+    node.state = NODE.move(node.state, NodeEvent(change.event))
+    node.reason = change.reason
+    node.moved_ms = change.at_ms
+    state.nodes.refresh_eligible(node)
+
+
+def node_labelled(state: State, change: c.NodeLabelled) -> None:
+    state.nodes.label(state.nodes.records[change.node], change.labels)
+
+
+def node_attributed(state: State, change: c.NodeAttributed) -> None:
+    state.nodes.attribute(state.nodes.records[change.node], change.attributes)
+
+
+def node_switched(state: State, change: c.NodeSwitched) -> None:
+    state.nodes.switch(state.nodes.records[change.node], change.by, change.reason)
+
+
+def drain_set(state: State, change: c.DrainSet) -> None:
+    node = state.nodes.records[change.node]
+    node.is_drain_asked, node.drain_deadline_ms = change.is_asked, change.deadline_ms
+
+
+APPLIERS: dict[type, Callable[[Any, Any], None]] = {
+    c.NodeJoined: node_joined,
+    c.NodeMoved: node_moved,
+    c.NodeLabelled: node_labelled,
+    c.NodeAttributed: node_attributed,
+    c.NodeSwitched: node_switched,
+    c.DrainSet: drain_set,
+}

@@ -1,0 +1,50 @@
+"""What a reservation does to the state: a class has lanes on a node, or no more. Called by `engine.state.state`, live
+and in recovery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from shunter.engine import changes as c
+from shunter.engine.state import task_classes
+from shunter.engine.state.records import Lanes
+
+if TYPE_CHECKING:
+    from shunter.engine.state.state import State
+
+
+def lanes_set(state: State, change: c.LanesSet) -> None:
+    record = state.classes[change.class_id]
+    lanes = record.lanes.get(change.node)
+    if lanes is None:
+        lanes = Lanes(record, change.node)
+        record.lanes[change.node] = lanes
+        state.nodes.records[change.node].lanes[change.class_id] = lanes
+    added = change.width - lanes.width
+    lanes.width = change.width
+    record.width += added
+    record.touch()
+    state.nodes.reserve(change.node, record.amounts, added)
+    record.holder.add(record.amounts, added)
+    state.queue_widths[record.key.queue] += added
+    for resource, need in record.licences:
+        state.licences_used[resource] += need * added
+    if not change.width:
+        del record.lanes[change.node]
+        del state.nodes.records[change.node].lanes[change.class_id]
+        task_classes.drop_if_unused(state, record)
+    if record.key.rules is not None and record.key.rules.exclusive:
+        _settle_owner(state, change.node)
+
+
+def _settle_owner(state: State, node: int) -> None:
+    """A node belongs to the job that has exclusive lanes there."""
+    rules = (lanes.task_class.key.rules for lanes in state.nodes.records[node].lanes.values())
+    owner = next((rule.job for rule in rules if rule is not None and rule.exclusive), 0)
+    state.nodes.own(node, owner)
+
+
+APPLIERS: dict[type, Callable[[Any, Any], None]] = {
+    c.LanesSet: lanes_set,
+}

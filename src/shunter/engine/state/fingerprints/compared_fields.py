@@ -1,0 +1,66 @@
+"""How `engine.state.fingerprints.fingerprint` goes through a record: which attributes are compared, in what form, and
+which are not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+from shunter.engine.state.records import Group
+from shunter.engine.state.state import State
+
+T = TypeVar("T")
+_COPIES: dict[type, Callable[[Any], Any]] = {list: list, dict: dict, set: set}  # what may change after it was looked at
+
+
+class Sight:
+    """The state that is looked at, and what is asked of it more than once."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        return [group for group in self.state.groups if group is not None]
+
+    @cached_property
+    def delayed(self) -> Counter[int]:
+        """Queued tasks by class that wait out their back-off: whether one is due is a matter of time, not of state."""
+        delayed: Counter[int] = Counter()
+        for group in self.groups:
+            if group.delayed:
+                delayed[group.task_class.id] += len(group.delayed)
+        return delayed
+
+
+@dataclass(frozen=True)
+class Facts(Generic[T]):
+    """Every attribute of a kind is in one of three: `plain` as it is, `told` as a function tells it, or `left_out` for
+    a reason."""
+
+    kind: type[T]
+    plain: tuple[str, ...] = ()
+    told: Mapping[str, Callable[[Sight, T], Any]] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def of(self, sight: Sight, record: T) -> dict[str, Any]:
+        facts: dict[str, Any] = {}
+        for name in self.plain:
+            value = getattr(record, name)
+            copy = _COPIES.get(type(value))
+            facts[name] = value if copy is None else copy(value)
+        for name, tell in self.told.items():
+            facts[name] = tell(sight, record)
+        return facts
+
+
+def by_resource(state: State, amounts: list[int]) -> dict[str, int]:
+    """By name and without zeroes, because a column may come later in one life than in another."""
+    return {resource: amount for resource, amount in zip(state.nodes.view.resources, amounts, strict=False) if amount}
+
+
+def without_zeroes(counts: Mapping[str, int]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if count}

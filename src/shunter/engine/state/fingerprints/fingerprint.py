@@ -1,0 +1,85 @@
+"""All of the committed state, and every index that is worked out from it, in a form that can be compared, whatever way
+it came about: live, replayed or loaded. Used by the simulator's checkers and by tests.
+
+`ALL` names each attribute of the state, of its records and of its books, or says why it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shunter.engine.state.fingerprints.compared_fields import Facts, Sight, without_zeroes
+from shunter.engine.state.fingerprints.nodes import ALL_OF_NODES, NODES
+from shunter.engine.state.fingerprints.records import ALL_OF_RECORDS, BLUEPRINT, CLASS, HOLDER, JOB, SLOTS, TABLE
+from shunter.engine.state.fingerprints.registries import ALL_OF_BOOKS, BOOKS
+from shunter.engine.state.state import State
+
+_SHOWN = "what policies were shown in this life"
+
+
+def fingerprint(state: State) -> dict[str, Any]:
+    return STATE.of(Sight(state), state)
+
+
+def _jobs(sight: Sight, state: State) -> dict[str, Any]:
+    return {"order": list(state.jobs), "each": {job.id: JOB.of(sight, job) for job in state.jobs.values()}}
+
+
+def _classes(sight: Sight, state: State) -> dict[str, Any]:
+    return {"order": list(state.classes), "each": {id: CLASS.of(sight, record) for id, record in state.classes.items()}}
+
+
+def _repelling(_: Sight, state: State) -> list[tuple[int, int, bool]]:
+    return sorted((group.job.id, group.number, group.slot == slot) for slot, group in state.repelling.items())
+
+
+def _unpinned(_: Sight, state: State) -> list[int]:
+    """Classes of one node that nobody would try. How long one stays that has nothing ready any more is no matter."""
+    return [id for id, record in state.classes.items() if record.key.node and record.queued and id not in state.pinned]
+
+
+def _book(name: str) -> Callable[[Sight, State], dict[str, Any]]:
+    return lambda sight, state: BOOKS[name].of(sight, state.books[name])
+
+
+STATE = Facts(
+    State,
+    plain=("version", "keys", "next_job", "next_class", "task_counts", "job_counts", "payload_bytes", "class_ids"),
+    told={
+        "table": lambda sight, state: TABLE.of(sight, state.table),
+        "nodes": lambda sight, state: NODES.of(sight, state.nodes),
+        "jobs": _jobs,
+        "names": lambda _, state: {
+            space: {name: job.id for name, job in names.items()} for space, names in state.names.items()
+        },
+        "older_runs": lambda _, state: {key: [job.id for job in runs] for key, runs in state.older_runs.items()},
+        "groups": lambda sight, _: sorted((group.job.id, group.number) for group in sight.groups),
+        "classes": _classes,
+        "key_order": lambda _, state: list(state.key_order),
+        "holders": lambda sight, state: {who: HOLDER.of(sight, each) for who, each in state.holders.items()},
+        "licences_used": lambda _, state: without_zeroes(state.licences_used),
+        "repelling": _repelling,
+        "ganged": lambda _, state: list(state.ganged),
+        "queue_widths": lambda _, state: without_zeroes(state.queue_widths),
+        "pinned": _unpinned,
+        "_blueprints": lambda sight, state: {
+            body: BLUEPRINT.of(sight, each) for body, each in state._blueprints.items()
+        },
+        "slots": lambda sight, state: SLOTS.of(sight, state.slots),
+        **{name: _book(name) for name in BOOKS},
+    },
+    left_out={
+        "last_runs": "history's: the store forgets names a while before the round that says so",
+        "waiting": _SHOWN,
+        "touched_classes": _SHOWN,
+        "kept": _SHOWN,
+        "gathering": _SHOWN,
+        "avoiders": _SHOWN,
+        "books": "the books, each of which is an attribute too",
+        "_next_blueprint": "serials name specs in the orders of one life",
+        "free_slots": "who has which slot depends on who left when, which a snapshot does not know",
+        "_appliers": "functions",
+    },
+)
+ALL: tuple[Facts[Any], ...] = (STATE, *ALL_OF_RECORDS, *ALL_OF_NODES, *ALL_OF_BOOKS)

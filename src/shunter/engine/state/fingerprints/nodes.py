@@ -1,0 +1,119 @@
+"""What `engine.state.fingerprints.fingerprint` compares of nodes: their records, and the columns that planners read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shunter.engine.state.fingerprints.compared_fields import Facts, Sight, by_resource
+from shunter.engine.state.node_table import NodeColumns
+from shunter.engine.state.records import NodeRecord
+from shunter.model.jobs import PORT_PREFIX
+from shunter.model.lifecycles import NodeState
+from shunter.planning.view import NodeKind, Nodes
+
+_TICKS = "ticks count the changes of one life"
+
+
+def _lanes(sight: Sight, node: NodeRecord) -> dict[int, bool]:
+    """By class: whether they are the lanes that the class has there."""
+    classes = sight.state.classes
+    return {id: id in classes and classes[id].lanes.get(node.id) is lanes for id, lanes in node.lanes.items()}
+
+
+NODE = Facts(
+    NodeRecord,
+    plain=(
+        "id", "name", "boot", "datacenter", "brought_labels", "set_labels", "brought_attributes", "address",
+        "set_attributes", "state", "reason", "joined_ms", "moved_ms", "switched_by", "switched_because",
+        "is_drain_asked", "drain_deadline_ms",
+    ),
+    told={"lanes": _lanes},
+    left_out={
+        "is_synced": "whether it has reported in this life",
+        "failures": "counted in this life",
+        "heard_ms": "when it was heard in this life",
+        "stats": "measured",
+    },
+)  # fmt: skip
+
+# ---- the columns ----
+
+
+def _capacity(sight: Sight, view: Nodes) -> dict[int, dict[str, int]]:
+    """Without ports, of which every node has one each as soon as somebody asks."""
+    return {
+        id: {
+            resource: amount
+            for resource, amount in by_resource(sight.state, view.capacity[id].tolist()).items()
+            if not resource.startswith(PORT_PREFIX)
+        }
+        for id in sight.state.nodes.records
+    }
+
+
+def _reserved(sight: Sight, view: Nodes) -> dict[int, dict[str, int]]:
+    return {id: by_resource(sight.state, view.reserved[id].tolist()) for id in sight.state.nodes.records}
+
+
+def _misjudged(sight: Sight, view: Nodes) -> list[int]:
+    """Nodes that are eligible and should not be, or the other way round. Which are depends on who has reported."""
+    return [
+        node.id
+        for node in sight.state.nodes.records.values()
+        if view.eligible[node.id] != (node.state is NodeState.READY and node.is_synced and not node.switched_by)
+    ]
+
+
+def _because(sight: Sight, view: Nodes) -> dict[int, str | None]:
+    """But for nodes that only have not reported yet in this life."""
+    return {
+        node.id: view.ineligible_because.get(node.id)
+        for node in sight.state.nodes.records.values()
+        if node.state is not NodeState.READY or node.switched_by
+    }
+
+
+def _kind(sight: Sight, view: Nodes) -> dict[int, NodeKind]:
+    return {id: view.kinds[view.kind[id]] for id in sight.state.nodes.records}
+
+
+def _used(name: str) -> Callable[[Sight, Nodes], list[int]]:
+    return lambda _, view: getattr(view, name)[: view.count].tolist()
+
+
+VIEW = Facts(
+    Nodes,
+    plain=("names", "count"),
+    told={
+        "capacity": _capacity,
+        "reserved": _reserved,
+        "tasks": _used("tasks"),
+        "eligible": _misjudged,
+        "owner": _used("owner"),
+        "kind": _kind,
+        "ineligible_because": _because,
+    },
+    left_out={
+        "resources": "columns may come in another order in another life: amounts are compared by name",
+        "busy": "measured",
+        "changed": _TICKS,
+        "kinds": "numbered in the order of one life: each node's own is compared",
+        "tick": _TICKS,
+    },
+)
+
+NODES = Facts(
+    NodeColumns,
+    told={
+        "records": lambda sight, nodes: {
+            "order": list(nodes.records), "each": {id: NODE.of(sight, node) for id, node in nodes.records.items()}
+        },
+        "by_name": lambda _, nodes: {name: node.id for name, node in nodes.by_name.items()},
+        "draining": lambda _, nodes: sorted(nodes.draining),
+        "view": lambda sight, nodes: VIEW.of(sight, nodes.view),
+    },
+    left_out={"_kinds": "numbered in the order of one life: each node's own is compared"},
+)  # fmt: skip
+
+ALL_OF_NODES: tuple[Facts[Any], ...] = (NODE, VIEW, NODES)

@@ -1,0 +1,173 @@
+"""Nodes as columns for the planner (`planning.view.Nodes`) and as records. Owned by `engine.state.state`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from shunter.engine.changes import NodeJoined
+from shunter.engine.state.records import Amounts, NodeRecord
+from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
+from shunter.model.lifecycles import NodeState
+from shunter.model.resources import STANDARD
+from shunter.planning.view import IntArray, NodeKind, Nodes
+
+ROWS_MIN = 64
+BUSY_STEP = 0.05
+
+
+class NodeColumns:
+    """Row i belongs to node id i; row 0 is no node."""
+
+    def __init__(self) -> None:
+        self.records: dict[int, NodeRecord] = {}
+        self.by_name: dict[str, NodeRecord] = {}
+        self.draining: set[int] = set()
+        self._kinds: dict[tuple[object, ...], int] = {}
+        rows, width = ROWS_MIN, len(STANDARD)
+        self.view = Nodes(
+            resources=list(STANDARD),
+            capacity=np.zeros((rows, width), np.int64),
+            reserved=np.zeros((rows, width), np.int64),
+            busy=np.zeros(rows),
+            tasks=np.zeros(rows, np.int64),
+            eligible=np.zeros(rows, np.bool_),
+            owner=np.zeros(rows, np.int64),
+            kind=np.zeros(rows, np.int32),
+            changed=np.zeros(rows, np.int64),
+            kinds=[NodeKind("", {}, {})],
+            names=[""],
+        )
+
+    @property
+    def tasks(self) -> IntArray:
+        return self.view.tasks
+
+    @property
+    def next_id(self) -> int:
+        return self.view.count
+
+    def touch(self, node: int) -> None:
+        """Tell the planner that this row is not what it was."""
+        self.view.tick += 1
+        self.view.changed[node] = self.view.tick
+
+    def vector(self, needs: Mapping[str, int]) -> IntArray:
+        """Needs as a row of the resource columns; a resource that no node has yet gets a column. Licences are not
+        of nodes, and have none."""
+        for resource in needs:
+            if not resource.startswith(LICENCE_PREFIX):
+                self._column(resource)
+        return np.array([needs.get(resource, 0) for resource in self.view.resources], np.int64)
+
+    def join(self, change: NodeJoined) -> None:
+        """Add a node, or take its facts in anew."""
+        node = self.records.get(change.node)
+        if node is None:
+            node = self._add(change)
+        node.boot = change.boot
+        node.address = change.address
+        node.datacenter = change.datacenter
+        node.brought_labels = change.labels
+        node.brought_attributes = change.attributes
+        for resource in change.capacity:
+            self._column(resource)
+        self.view.capacity[node.id] = [self._capacity(change.capacity, resource) for resource in self.view.resources]
+        self._refresh_kind(node)
+        self.refresh_eligible(node)
+
+    def label(self, node: NodeRecord, labels: Mapping[str, str]) -> None:
+        node.set_labels = {**node.set_labels, **labels}
+        self._refresh_kind(node)
+
+    def attribute(self, node: NodeRecord, attributes: Mapping[str, str]) -> None:
+        node.set_attributes = {**node.set_attributes, **attributes}
+        self._refresh_kind(node)
+
+    def switch(self, node: NodeRecord, by: str, reason: str) -> None:
+        node.switched_by, node.switched_because = by, reason
+        self.refresh_eligible(node)
+
+    def own(self, node: int, job: int) -> None:
+        """The job has the node for itself; 0: nobody has."""
+        self.view.owner[node] = job
+        self.touch(node)
+
+    def reserve(self, node: int, amounts: Amounts, times: int) -> None:
+        reserved = self.view.reserved
+        for column, amount in amounts:
+            reserved[node, column] += amount * times
+        self.touch(node)
+
+    def refresh_eligible(self, node: NodeRecord) -> None:
+        """A node takes work when it is ready, not switched off, and its inventory has been taken in."""
+        eligible = node.state is NodeState.READY and node.is_synced and not node.switched_by
+        self.view.eligible[node.id] = eligible
+        if node.state is NodeState.DRAINING:
+            self.draining.add(node.id)
+        else:
+            self.draining.discard(node.id)
+        if eligible:
+            self.view.ineligible_because.pop(node.id, None)
+        elif node.state is NodeState.READY and node.switched_by:
+            self.view.ineligible_because[node.id] = f"{node.switched_by}: {node.switched_because}".rstrip(": ")
+        elif node.state is NodeState.READY:
+            self.view.ineligible_because[node.id] = "not connected yet"
+        else:
+            self.view.ineligible_because[node.id] = (
+                f"{node.state.word}: {node.reason}" if node.reason else node.state.word
+            )
+        self.touch(node.id)
+
+    def measure(self, node: NodeRecord, busy: float) -> None:
+        """Take in the measured load, in steps coarse enough that noise changes nothing."""
+        step = round(min(max(busy, 0.0), 1.0) / BUSY_STEP) * BUSY_STEP
+        if abs(self.view.busy[node.id] - step) > BUSY_STEP / 2:
+            self.view.busy[node.id] = step
+            self.touch(node.id)
+
+    def _add(self, change: NodeJoined) -> NodeRecord:
+        node = NodeRecord(
+            change.node, change.name, change.boot, change.datacenter, change.labels, {}, change.attributes,
+            change.address, joined_ms=change.at_ms,
+        )  # fmt: skip
+        self._grow(change.node + 1)
+        self.view.count = max(self.view.count, change.node + 1)
+        while len(self.view.names) < self.view.count:
+            self.view.names.append("")
+        self.view.names[change.node] = change.name
+        self.records[change.node] = node
+        self.by_name[change.name] = node
+        return node
+
+    def _refresh_kind(self, node: NodeRecord) -> None:
+        key = (node.datacenter, tuple(sorted(node.labels.items())), tuple(sorted(node.attributes.items())))
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = len(self.view.kinds)
+            self._kinds[key] = kind
+            self.view.kinds.append(NodeKind(node.datacenter, node.labels, dict(node.attributes)))
+        self.view.kind[node.id] = kind
+        self.touch(node.id)
+
+    def _column(self, resource: str) -> None:
+        if resource in self.view.resources:
+            return
+        self.view.resources.append(resource)
+        empty = np.zeros((self.view.capacity.shape[0], 1), np.int64)
+        self.view.capacity = np.hstack([self.view.capacity, empty + self._capacity({}, resource)])
+        self.view.reserved = np.hstack([self.view.reserved, empty])
+
+    def _capacity(self, given: Mapping[str, int], resource: str) -> int:
+        """Every node has each port once, without saying so."""
+        return 1 if resource.startswith(PORT_PREFIX) else given.get(resource, 0)
+
+    def _grow(self, rows: int) -> None:
+        have = self.view.capacity.shape[0]
+        if rows <= have:
+            return
+        more = max(rows, have * 2) - have
+        for name in ("capacity", "reserved", "busy", "tasks", "eligible", "owner", "kind", "changed"):
+            old = getattr(self.view, name)
+            setattr(self.view, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))

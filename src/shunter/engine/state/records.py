@@ -1,0 +1,311 @@
+"""The records that `engine.state.state` keeps: jobs, groups, classes, lanes and nodes. Small, because there may be
+many."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from shunter.model.jobs import LASTING, PLAIN, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
+from shunter.model.lifecycles import JobState, NodeState, TaskState
+from shunter.model.messages import MachineStats
+from shunter.planning.view import IntArray, Rules, TaskClass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Run = tuple[int, int, int]  # first, last, attempts so far
+Amounts = tuple[tuple[int, int], ...]  # (column of the nodes' resources, amount): quicker than vectors for one row
+STATES = len(TaskState)
+BOUND_MS = 2**62  # the back-off of a task that waits for its node, which no time ends
+
+
+@dataclass(slots=True, eq=False)
+class Blueprint:
+    """Group specs shared by all jobs that are alike but for their names."""
+
+    serial: int
+    groups: tuple[GroupSpec, ...]
+    body: bytes
+    users: int = 0  # jobs and pieces that follow it
+
+    def spec_key(self, part: int) -> int:
+        """Names a group's TaskSpec in orders."""
+        return self.serial << 8 | part
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Tasks of a job that are alike: a group of its manifest, or a piece of one. A lasting job gets further pieces when
+    it is scaled, updated or moved. `ready` is a stack of runs: the last one is placed next."""
+
+    job: Job
+    number: int
+    count: int
+    base: int
+    slot: int
+    counts: list[int]
+    ready: list[Run]
+    task_class: ClassRecord
+    blueprint: Blueprint  # the version of the spec that these tasks follow
+    part: int  # which of the blueprint's groups
+    in_queue: bool = False
+    node: int = 0  # where its tasks run or nowhere; 0 means anywhere
+    shown: tuple[int, ...] | None = None  # index -> the task index that people see; None: the same
+    delayed: dict[int, int] | None = None  # index -> not_before_ms, of queued tasks that wait out their back-off
+    history: list[PastAttempt] | None = None
+    reasons: dict[int, str] | None = None  # index -> why it failed, was lost or waits
+    coming_back: set[int] | None = None  # stopping tasks that are queued again once they have stopped
+    avoiding: dict[int, int] | None = None  # queued index -> the node of its last attempt, which it shall not use again
+    ports: dict[int, dict[str, int]] | None = None  # running index -> the host ports that it serves
+    health: dict[int, tuple[bool, int]] | None = None  # running index -> whether it is healthy, and since when
+
+    @property
+    def spec(self) -> GroupSpec:
+        return self.blueprint.groups[self.part]
+
+    @property
+    def spec_key(self) -> int:
+        return self.blueprint.spec_key(self.part)
+
+    @property
+    def ref(self) -> str:
+        """Its job in words; with the group where there are several, and where its indexes begin if not at 0."""
+        job = self.job
+        ref = job.ref_seen or job.ref
+        if len(job.blueprint.groups) > 1:
+            ref += f"#{self.spec.name}"
+        return ref if self.shown is None else f"{ref}+{self.shown[0]}"
+
+    @property
+    def back_offs(self) -> list[int]:
+        """When tasks that wait for their time, and for no node, may start: in ms."""
+        return [at_ms for at_ms in (self.delayed or {}).values() if at_ms < BOUND_MS]
+
+    @property
+    def repels(self) -> bool:
+        """Whether some other jobs must not run beside its tasks, by the spec that these follow."""
+        return any(rule.anti and rule.require and rule.to == "job" for rule in self.spec.affinity)
+
+    def shows(self, index: int) -> int:
+        """The task index that people see."""
+        return index if self.shown is None else self.shown[index]
+
+    def task_name(self, index: int) -> str:
+        job = self.job
+        inner = f"{self.spec.name}/" if len(job.blueprint.groups) > 1 else ""
+        return f"{job.name}/{inner}{self.shows(index)}"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every task has reached an end."""
+        return sum(self.counts[TaskState.SUCCEEDED :]) == self.count
+
+
+PastAttempt = tuple[int, int, int, int, int, int, int, str]
+"""index, attempt, node, exit code, started_ms, ended_ms, log, reason"""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    id: int
+    namespace: str
+    name: str
+    run: int
+    type: str
+    priority: int
+    labels: dict[str, str]
+    user: str
+    submitted_ms: int
+    blueprint: Blueprint
+    options: JobOptions = PLAIN
+    groups: list[Group] = field(default_factory=list)
+    state: JobState = JobState.PENDING
+    started_ms: int = 0
+    reason: str = ""
+    version: int = 1  # of its spec; an update of a lasting job raises it
+    next_group: int = 0
+    is_held: bool = False
+    ref_seen: str | None = None
+
+    @property
+    def ref(self) -> str:
+        """Kept once it was asked for: a job that only waits needs none."""
+        if self.ref_seen is None:
+            self.ref_seen = f"{self.namespace}/{self.name}@{self.run}"
+        return self.ref_seen
+
+    @property
+    def deadline_ms(self) -> int:
+        options = self.options
+        return options.deadline_ms or (self.submitted_ms + int(options.deadline_s * 1000) if options.deadline_s else 0)
+
+    def group(self, number: int) -> Group | None:
+        """By its number, which is its place until a piece before it has left."""
+        groups = self.groups
+        if number < len(groups) and groups[number].number == number:
+            return groups[number]
+        place = bisect_left(groups, number, key=attrgetter("number"))  # they are only ever added at the end
+        return groups[place] if place < len(groups) and groups[place].number == number else None
+
+    def counts(self) -> list[int]:
+        if len(self.groups) == 1:
+            return self.groups[0].counts
+        return [sum(group.counts[state] for group in self.groups) for state in range(STATES)]
+
+    def is_over(self) -> bool:
+        """Whether every task has reached an end, and none will come: nodes that join bring a system job more."""
+        if self.type == SYSTEM and self.state is not JobState.STOPPING:
+            return False
+        if not self.groups and self.state is not JobState.STOPPING:
+            return False
+        return all(group.is_over for group in self.groups)
+
+    @property
+    def has_gangs(self) -> bool:
+        return self.options.gang or any(spec.gang for spec in self.blueprint.groups)
+
+    @property
+    def is_lasting(self) -> bool:
+        return self.type in LASTING
+
+
+@dataclass(slots=True, eq=False)
+class Lanes:
+    """The reservation of one class on one node: `width` lanes, `outstanding` tasks assigned, running or stopping."""
+
+    task_class: ClassRecord
+    node: int
+    width: int = 0
+    outstanding: int = 0
+    # Not part of the committed state:
+    progress_ms: int = 0  # when the last task of it ended
+    recalled: bool = False
+    may_refill: bool = False  # the policy chose this node, and what constraints ask about has not changed since
+
+
+@dataclass(slots=True, eq=False)
+class Holder:
+    """What the lanes of one user in one namespace reserve, by column of the nodes' resources."""
+
+    classes: int = 0
+    amounts: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def add(self, amounts: Amounts, times: int) -> None:
+        for column, amount in amounts:
+            if column >= self.amounts.size:
+                self.amounts = np.concatenate([self.amounts, np.zeros(column + 1 - self.amounts.size, np.int64)])
+            self.amounts[column] += amount * times
+
+
+class ClassKey(msgspec.Struct, frozen=True, array_like=True):
+    """All that a planner can tell tasks apart by."""
+
+    namespace: str
+    user: str
+    priority: int
+    needs: tuple[tuple[str, int], ...]
+    datacenters: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    queue: str = QUEUE_DEFAULT
+    runtime: str = "process"
+    deadline_ms: int = 0
+    alone: tuple[int, int] | None = None  # (job, part) of a group that must not share its lanes with others
+    node: int = 0  # the only node that its tasks may use; such classes are not shown to policies
+    rules: Rules | None = None
+    estimate_bits: int = 0  # short ones may go where long ones must not
+
+
+@dataclass(slots=True, eq=False)
+class ClassRecord:
+    """All unfinished groups whose tasks a planner cannot tell apart."""
+
+    key: ClassKey
+    task_class: TaskClass
+    vector: IntArray
+    amounts: Amounts  # the same, without what it does not need
+    touched: dict[int, None]  # the state's: classes of which something that policies see has changed
+    holder: Holder
+    licences: tuple[tuple[str, int], ...]  # that a lane needs
+    queued: int = 0  # ready to be placed; back-off not counted
+    members: int = 0  # unfinished groups
+    groups: deque[Group] = field(default_factory=deque)  # those with something ready, oldest first
+    lanes: dict[int, Lanes] = field(default_factory=dict)  # by node
+    width: int = 0  # of all its lanes
+    depth: int = 1  # tasks that may be outstanding per lane: grows while they are short
+
+    @property
+    def id(self) -> int:
+        return self.task_class.id
+
+    def touch(self) -> None:
+        self.touched[self.task_class.id] = None
+
+    def first_ready(self) -> Group | None:
+        """The group to place from next; forgets groups that have nothing ready any more."""
+        while self.groups:
+            group = self.groups[0]
+            if group.ready:
+                return group
+            group.in_queue = False
+            self.groups.popleft()
+        return None
+
+
+@dataclass(slots=True, eq=False)
+class NodeRecord:
+    """What the engine knows of a node beside its row in the columns."""
+
+    id: int
+    name: str
+    boot: str
+    datacenter: str
+    brought_labels: dict[str, str]
+    set_labels: dict[str, str]
+    brought_attributes: dict[str, str]
+    address: str
+    set_attributes: dict[str, str] = field(default_factory=dict)
+    state: NodeState = NodeState.READY
+    reason: str = ""
+    joined_ms: int = 0
+    moved_ms: int = 0
+    switched_by: str = ""  # "" takes work; cordon or quarantine: switched off, by hand or by the engine
+    switched_because: str = ""
+    is_drain_asked: bool = False  # outlives being down
+    drain_deadline_ms: int = 0
+    lanes: dict[int, Lanes] = field(default_factory=dict)  # by class id
+    # Not part of the committed state:
+    is_synced: bool = False  # its inventory has been taken in since it connected
+    failures: list[tuple[int, str, str]] | None = None  # (at_ms, namespace, job) since a task succeeded there
+    heard_ms: int = 0
+    stats: MachineStats | None = None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return _merged(self.brought_labels, self.set_labels)
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        return _merged(self.brought_attributes, self.set_attributes)
+
+
+def _merged(brought: dict[str, str], set_by_hand: dict[str, str]) -> dict[str, str]:
+    """What was set by hand wins; an empty value takes a key away."""
+    return {key: value for key, value in {**brought, **set_by_hand}.items() if value}
+
+
+def runs_of(rows: IntArray) -> Iterator[tuple[int, int]]:
+    """Sorted row numbers as inclusive runs of neighbours."""
+    if rows.size == 0:
+        return
+    breaks = np.flatnonzero(np.diff(rows) != 1)
+    firsts = [0, *(breaks + 1).tolist()]
+    lasts = [*breaks.tolist(), rows.size - 1]
+    for first, last in zip(firsts, lasts, strict=True):
+        yield int(rows[first]), int(rows[last])

@@ -1,0 +1,68 @@
+"""Dead letters: tasks that gave up although their restart policy gave them further attempts. The newest are kept until
+someone replays or purges them. Read by `engine.jobs.dead_letters`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shunter.engine import changes as c
+
+DEAD_MAX = 10_000  # kept; past it the oldest one is forgotten
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    number: int
+    job: int
+    ref: str  # NAMESPACE/NAME@RUN
+    group: str
+    index: int
+    exit_code: int  # -1: its last attempt had none
+    reason: str
+    at_ms: int
+
+    @property
+    def namespace(self) -> str:
+        return self.ref.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        return self.ref.partition("/")[2].rpartition("@")[0]
+
+    @property
+    def run(self) -> int:
+        return int(self.ref.rpartition("@")[2])
+
+
+class DeadBook:
+    def __init__(self) -> None:
+        self.letters: dict[int, DeadLetter] = {}  # by number, oldest first
+        self._last = 0
+
+    def add(self, job: int, ref: str, group: str, index: int, ended: c.TaskEnded) -> None:
+        """Called by the state when a task gave up."""
+        self._last += 1
+        letter = DeadLetter(self._last, job, ref, group, index, ended.exit_code, ended.reason, ended.ended_ms)
+        self.letters[self._last] = letter
+        if len(self.letters) > DEAD_MAX:
+            del self.letters[next(iter(self.letters))]
+
+    def appliers(self) -> Mapping[type, Callable[[Any], None]]:
+        return {c.DeadDropped: self._drop}
+
+    def dump(self) -> list[Any]:
+        letters = [
+            [each.number, each.job, each.ref, each.group, each.index, each.exit_code, each.reason, each.at_ms]
+            for each in self.letters.values()
+        ]
+        return [self._last, letters]
+
+    def load(self, dump: list[Any]) -> None:
+        self._last, letters = dump
+        self.letters = {fields[0]: DeadLetter(*fields) for fields in letters}
+
+    def _drop(self, change: c.DeadDropped) -> None:
+        for number in change.numbers:
+            self.letters.pop(number, None)

@@ -1,0 +1,39 @@
+"""Tasks that were asked to move: each goes to its node next, and nowhere else. Written by `engine.state.apply_tasks`,
+served by `engine.placement.move`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shunter.planning.ledger import Ledger
+from shunter.planning.view import Nodes
+
+Task = tuple[int, int, int]  # job, group, index
+
+
+class MoveBook:
+    def __init__(self) -> None:
+        self.bound: dict[Task, int] = {}  # -> node; who was asked to move first is placed first
+        self._ledger = Ledger()  # for asking which nodes match
+
+    def ledger(self, nodes: Nodes) -> Ledger:
+        self._ledger.sync(nodes)
+        return self._ledger
+
+    def of_job(self, job_id: int) -> list[tuple[int, int]]:
+        """The group and the node of each task that waits for its node, or ends to go there."""
+        return [(group, node) for (job, group, _), node in self.bound.items() if job == job_id]
+
+    def forget_job(self, job_id: int) -> None:
+        for task in [task for task in self.bound if task[0] == job_id]:
+            del self.bound[task]
+
+    def appliers(self) -> Mapping[type, Callable[[Any], None]]:
+        return {}  # its change needs the task table: see `engine.state.apply_tasks`
+
+    def dump(self) -> list[list[int]]:
+        return [[*task, node] for task, node in self.bound.items()]
+
+    def load(self, dump: list[list[int]]) -> None:
+        self.bound = {(job, group, index): node for job, group, index, node in dump}

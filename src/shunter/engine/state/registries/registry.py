@@ -1,0 +1,21 @@
+"""What every book of the state offers, so that `engine.state.state` and `engine.state.snapshots` need to know no more
+of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+
+class Book(Protocol):
+    def appliers(self) -> Mapping[type, Callable[[Any], None]]:
+        """How each of its changes is applied; live and in recovery alike."""
+        ...
+
+    def dump(self) -> Any:
+        """All of it, in plain values that msgpack can hold: two equal books have equal dumps."""
+        ...
+
+    def load(self, dump: Any) -> None:
+        """Take a dump into a fresh book; it went through msgpack, so tuples may be lists."""
+        ...

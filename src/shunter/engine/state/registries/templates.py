@@ -1,0 +1,111 @@
+"""Templates: jobs that are kept, for runs that a clock or a dispatch starts. `engine.jobs.templates` decides about
+them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from shunter.engine import changes as c
+from shunter.model.jobs import JobSpec
+from shunter.model.schedules import next_firing_ms
+
+_decoder = msgspec.msgpack.Decoder(JobSpec)
+
+
+@dataclass(slots=True)
+class Template:
+    id: int
+    namespace: str
+    name: str
+    body: bytes
+    user: str
+    set_ms: int
+    spec: JobSpec
+    is_paused: bool = False
+    fired_ms: int = 0  # up to here the clock's firings are dealt with
+    last_job: int = 0  # the newest run that was made of it
+    skipped_ms: int = 0  # when a firing last made no run, and why
+    skipped_because: str = ""
+    next_ms: int | None = None  # worked out from the rest
+
+    @property
+    def is_scheduled(self) -> bool:
+        return self.spec.options.schedule is not None
+
+    def look_ahead(self) -> None:
+        schedule = self.spec.options.schedule
+        self.next_ms = None
+        if schedule is not None and not self.is_paused:
+            self.next_ms = next_firing_ms(schedule.cron, schedule.timezone, self.fired_ms)
+
+
+class TemplateBook:
+    def __init__(self) -> None:
+        self.by_id: dict[int, Template] = {}
+        self._by_name: dict[tuple[str, str], Template] = {}
+
+    def get(self, namespace: str, name: str) -> Template | None:
+        return self._by_name.get((namespace, name))
+
+    def set(self, change: c.TemplateSet) -> None:
+        """Called by the state, which counts the ids."""
+        body = bytes(change.spec)
+        spec = _decoder.decode(body)
+        known = self.get(change.namespace, change.name)
+        if known is None:
+            known = Template(change.id, change.namespace, change.name, body, change.user, change.at_ms, spec)
+            known.fired_ms = change.at_ms
+            self._adopt(known)
+        else:
+            if known.spec.options.schedule != spec.options.schedule:
+                known.fired_ms = max(known.fired_ms, change.at_ms)
+            known.body, known.spec, known.user, known.set_ms = body, spec, change.user, change.at_ms
+        known.look_ahead()
+
+    def appliers(self) -> Mapping[type, Callable[[Any], None]]:
+        return {c.TemplatePaused: self._paused, c.TemplateDropped: self._dropped, c.TemplateFired: self._fired}
+
+    def dump(self) -> list[list[Any]]:
+        return [
+            [
+                template.id, template.namespace, template.name, template.body, template.user, template.set_ms,
+                template.is_paused, template.fired_ms, template.last_job, template.skipped_ms, template.skipped_because,
+            ]
+            for template in self.by_id.values()
+        ]  # fmt: skip
+
+    def load(self, dump: list[list[Any]]) -> None:
+        for id, namespace, name, body, user, set_ms, *rest in dump:
+            template = Template(id, namespace, name, body, user, set_ms, _decoder.decode(body), *rest)
+            self._adopt(template)
+            template.look_ahead()
+
+    def _adopt(self, template: Template) -> None:
+        self.by_id[template.id] = template
+        self._by_name[template.namespace, template.name] = template
+
+    def _paused(self, change: c.TemplatePaused) -> None:
+        """What was due while it was paused is not made up for."""
+        template = self._by_name[change.namespace, change.name]
+        template.is_paused = change.is_paused
+        if not change.is_paused:
+            template.fired_ms = max(template.fired_ms, change.at_ms)
+        template.look_ahead()
+
+    def _dropped(self, change: c.TemplateDropped) -> None:
+        template = self._by_name.pop((change.namespace, change.name))
+        del self.by_id[template.id]
+
+    def _fired(self, change: c.TemplateFired) -> None:
+        template = self._by_name[change.namespace, change.name]
+        if change.job:
+            template.last_job = change.job
+        else:
+            template.skipped_ms, template.skipped_because = change.at_ms, change.reason
+        if change.due_ms:
+            template.fired_ms = max(template.fired_ms, change.due_ms)
+            template.look_ahead()

@@ -1,0 +1,170 @@
+"""The task table: every unfinished task of the cluster as one row of shared columns. Owned by `engine.state.state`.
+
+A group owns one contiguous block of rows, so a run of tasks is a slice and nothing is allocated per task. Blocks of
+finished groups are handed out again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from bisect import insort
+from struct import Struct
+from sys import byteorder
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shunter.model.lifecycles import TaskState
+
+# Columns that a packed block holds, in this order; all others can be derived.
+PACKED = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
+_PACKED_ROW = Struct("=BIHBihqqq")
+ROWS_MIN = 1024
+_PLAIN, _COMPRESSED = b"\0", b"\1"
+_QUEUED = int(TaskState.QUEUED)
+
+
+class TaskTable:
+    """Columns by name. A node of 0, an attempt of 0 and a time of 0 mean none; an exit code of -1 means none."""
+
+    state: NDArray[np.uint8]
+    attempt: NDArray[np.uint32]
+    restarts: NDArray[np.uint16]
+    lost: NDArray[np.uint8]
+    node: NDArray[np.int32]
+    exit_code: NDArray[np.int16]
+    started_ms: NDArray[np.int64]
+    ended_ms: NDArray[np.int64]
+    log: NDArray[np.int64]  # segment << 32 | record
+    group: NDArray[np.int32]  # slot in State.groups, for going from a row to its group
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.used = 0
+        self._columns: list[NDArray[Any]] = []  # all of them
+        self._packed: list[NDArray[Any]] = []  # those that a packed block holds
+        self._free: list[tuple[int, int]] = []  # (base, count), by base, never adjacent to one another
+        self._free_rows: list[int] = []  # single rows apart, because one-task jobs come and go by the thousand
+        self._grow(ROWS_MIN)
+
+    def allocate(self, count: int) -> int:
+        """The base of a block of `count` rows, all queued and never tried."""
+        base = self._free_rows.pop() if count == 1 and self._free_rows else self._take_free(count)
+        if base is None:
+            base = self.used
+            self._grow(base + count)
+            self.used = base + count
+        if count == 1:  # here and below: single cells cost a fraction of slices, and many jobs have just one task
+            self.state[base], self.exit_code[base] = _QUEUED, -1
+        else:
+            block = slice(base, base + count)
+            self.state[block], self.exit_code[block] = _QUEUED, -1
+        return base
+
+    def release(self, base: int, count: int) -> None:
+        """Give a block back; its rows read as zero from now on."""
+        if count == 1:
+            for column in self._columns:
+                column[base] = 0
+            self._free_rows.append(base)
+            return
+        for column in self._columns:
+            column[base : base + count] = 0
+        insort(self._free, (base, count))
+        self._merge_free()
+
+    def holds(self, column: NDArray[Any], first: int, last: int, value: int) -> bool:
+        """Whether all rows first..last of a column have the value; quicker than NumPy for the usual short runs."""
+        if first == last:
+            return bool(column.item(first) == value)
+        count = last - first + 1
+        return column[first : last + 1].tobytes() == value.to_bytes(column.itemsize, byteorder, signed=True) * count
+
+    def pack(self, base: int, count: int) -> bytes:
+        """The block's columns; compressed where it pays, as differences, because neighbouring tasks are much alike."""
+        if count == 1:
+            return _PLAIN + _PACKED_ROW.pack(*[column.item(base) for column in self._packed])
+        columns = [column[base : base + count] for column in self._packed]
+        steps = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
+        return _COMPRESSED + zlib.compress(b"".join([column.tobytes() for column in steps]), 1)
+
+    def pack_rows(self, rows: NDArray[np.int64]) -> bytes:
+        """These rows' columns, as they are: for a copy that is read at once."""
+        columns = [column[rows] for column in self._packed]
+        steps = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
+        return _PLAIN + b"".join([column.tobytes() for column in steps])
+
+    def restore(self, rows: int, body: bytes, blocks: list[tuple[int, int]]) -> None:
+        """Take packed columns as the whole table; rows outside of the blocks are free."""
+        self._grow(rows)
+        self.used = rows
+        for name, column in unpack_columns(rows, body).items():
+            getattr(self, name)[:rows] = column
+        end = 0
+        for base, count in [*sorted(blocks), (rows, 0)]:
+            if base - end == 1:
+                self._free_rows.append(end)
+            elif base > end:
+                self._free.append((end, base - end))
+            end = base + count
+
+    def _take_free(self, count: int) -> int | None:
+        for position, (base, size) in enumerate(self._free):
+            if size >= count:
+                if size == count:
+                    del self._free[position]
+                else:
+                    self._free[position] = (base + count, size - count)
+                return base
+        return None
+
+    def _merge_free(self) -> None:
+        merged: list[tuple[int, int]] = []
+        for base, count in self._free:
+            if merged and merged[-1][0] + merged[-1][1] == base:
+                merged[-1] = (merged[-1][0], merged[-1][1] + count)
+            else:
+                merged.append((base, count))
+        if merged and sum(merged[-1]) == self.used:
+            self.used = merged.pop()[0]
+        self._free = merged
+
+    def _grow(self, rows: int) -> None:
+        if rows <= self.rows:
+            return
+        self.rows = max(rows, self.rows * 2)
+        for name, kind in _KINDS.items():
+            new = np.zeros(self.rows, kind)  # untouched pages cost nothing until they are used
+            if self.used:
+                new[: self.used] = getattr(self, name)[: self.used]
+            setattr(self, name, new)
+        self._columns = [getattr(self, name) for name in _KINDS]
+        self._packed = [getattr(self, name) for name in PACKED]
+
+
+_KINDS: dict[str, type[np.generic]] = {
+    "state": np.uint8,
+    "attempt": np.uint32,
+    "restarts": np.uint16,
+    "lost": np.uint8,
+    "node": np.int32,
+    "exit_code": np.int16,
+    "started_ms": np.int64,
+    "ended_ms": np.int64,
+    "log": np.int64,
+    "group": np.int32,
+}
+
+
+def unpack_columns(count: int, body: bytes) -> dict[str, NDArray[np.generic]]:
+    """The columns of a packed block by name."""
+    raw = body[1:] if body[:1] == _PLAIN else zlib.decompress(memoryview(body)[1:])
+    columns: dict[str, NDArray[np.generic]] = {}
+    position = 0
+    for name in PACKED:
+        kind = np.dtype(_KINDS[name])
+        column = np.frombuffer(raw, kind, count, position)
+        position += count * kind.itemsize
+        columns[name] = np.cumsum(column) if kind == np.int64 else column
+    return columns
