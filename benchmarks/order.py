@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks.crowd import Crowd, Took
 from benchmarks.measure import Bar, Report, Sample, read_options
 from benchmarks.planner import GI, SEED, count_placed, make_nodes
+from shunter.planning.order.pending_queue import Waiting
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, IntArray, NodeKind, Queued, QueueRules, TaskClass
-from shunter.planning.waiting import Waiting
 
 FULL_PASS = Bar(at_most=1.5)
 SLICE = Bar(at_most=100)

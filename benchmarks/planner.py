@@ -14,9 +14,9 @@ from functools import partial
 import numpy as np
 
 from benchmarks.measure import Bar, Report, read_options, take_turns
+from shunter.planning.order.pending_queue import Waiting
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, NodeKind, Nodes, Policy, Queued, TaskClass
-from shunter.planning.waiting import Waiting
 
 GI = 2**30
 NODE_SIZES = ((64_000, 256 * GI), (96_000, 384 * GI), (128_000, 512 * GI), (192_000, 768 * GI))

@@ -11,8 +11,8 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 POLICIES = "shunter.policies"  # a class without arguments whose objects have `name` and `decide`
-FILTERS = "shunter.filters"  # a `planning.candidates.Filter`
-SCORES = "shunter.scores"  # a `planning.scores.Score`
+FILTERS = "shunter.filters"  # a `planning.filter.filters.Filter`
+SCORES = "shunter.scores"  # a `planning.score.scores.Score`
 HEALTH_CHECKS = "shunter.health_checks"
 RUNTIMES = "shunter.runtimes"
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shunter.model.object_meta import ObjectName as ObjectName
     from shunter.model.schedulings import SchedulingSpec as SchedulingSpec
     from shunter.model.schedulings import SlotJob as SlotJob
-    from shunter.planning.room import Room as Room
+    from shunter.planning.policy_toolkit import Room as Room
     from shunter.planning.view import ClusterView as ClusterView
     from shunter.planning.view import Decision as Decision
     from shunter.planning.view import Placement as Placement
@@ -28,7 +28,7 @@ _FROM = {
     "SchedulingSpec": "shunter.model.schedulings",
     "SlotJob": "shunter.model.schedulings",
     "ExternalScheduler": "shunter.sdk.schedulers.driver",
-    "Room": "shunter.planning.room",
+    "Room": "shunter.planning.policy_toolkit",
     **dict.fromkeys(
         ("ClusterView", "Decision", "Placement", "Policy", "Preemption", "Queued", "SchedulingDraft", "TaskClass"),
         "shunter.planning.view",

@@ -90,7 +90,7 @@ def _problems(jobs: Part, objects: Part) -> list[Problem]:
     from shunter.model.manifests import JobReader, validate_documents
     from shunter.model.mixed_files import read_both
     from shunter.model.object_manifests import object_problems, read_objects
-    from shunter.planning.constraints import parse_constraint, parse_job_match
+    from shunter.planning.filter.cel import parse_constraint, parse_job_match
 
     if not jobs.documents:
         return object_problems(objects.documents)

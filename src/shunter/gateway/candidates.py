@@ -19,10 +19,10 @@ from shunter.engine.state.state import State
 from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import STANDARD, format_amount
-from shunter.planning.candidates import Filter, spell_amount
-from shunter.planning.estimate import Forecast
-from shunter.planning.preemption import PREEMPT_GAP
-from shunter.planning.suggest import Cut, Fitting
+from shunter.planning.explain.start_estimate import Forecast
+from shunter.planning.explain.suggest import Cut, Fitting
+from shunter.planning.filter.filters import Filter, spell_amount
+from shunter.planning.reserve.preemption import PREEMPT_GAP
 
 PRIORITIES_MAX = 3  # that are tried, the smallest rise first
 PRIORITY_MAX = 100

@@ -18,8 +18,8 @@ from shunter.model.jobs import LASTING
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
 from shunter.model.views import StartView, iso
-from shunter.planning.candidates import FILTERS, Filter
-from shunter.planning.estimate import Ending, Forecast
+from shunter.planning.explain.start_estimate import Ending, Forecast
+from shunter.planning.filter.filters import FILTERS, Filter
 
 NEVER = "no node could take it as it is, even if nothing else ran"
 ENDINGS_MAX = 20_000  # of those expected first, that are looked at

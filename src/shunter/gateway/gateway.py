@@ -61,7 +61,7 @@ from shunter.model.views import (
     iso,
     say_ended,
 )
-from shunter.planning.constraints import parse_constraint, parse_job_match
+from shunter.planning.filter.cel import parse_constraint, parse_job_match
 from shunter.planning.policies import Catalogue
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock

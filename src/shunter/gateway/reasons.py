@@ -23,8 +23,8 @@ from shunter.model.jobs import EVERYWHERE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
 from shunter.model.views import JobView, ReasonView, TaskView, WhyView, say_ended
-from shunter.planning.candidates import FILTERS, Filter
-from shunter.planning.explain import explain
+from shunter.planning.explain.explain import explain
+from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.planner import Planner
 
 ASKED_MAX = 100_000  # tasks that the planner places when it is only asked

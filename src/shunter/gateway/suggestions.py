@@ -18,7 +18,7 @@ from shunter.model.errors import Rejected
 from shunter.model.jobs import JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.views import SuggestionView
-from shunter.planning.candidates import Filter
+from shunter.planning.filter.filters import Filter
 
 SUGGESTIONS_MAX = 5
 TRIALS_MAX = 24  # changes that are tried for one question

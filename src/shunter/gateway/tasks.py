@@ -22,7 +22,7 @@ from shunter.gateway.replaced import find_replaced, replaced_tasks, replaced_vie
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import TaskState
 from shunter.model.views import TaskPage, TaskView
-from shunter.planning.kinds import RUNTIME_ANYWHERE
+from shunter.planning.filter.node_kinds import RUNTIME_ANYWHERE
 from shunter.ports.gateway import TaskQuery, TaskReference
 from shunter.ports.store import Store
 from shunter.ports.workers import AttemptName

@@ -15,22 +15,22 @@ import numpy as np
 
 from shunter.model.errors import Invalid, Problem
 from shunter.model.situations import WANTS_PLANNER
-from shunter.planning.backlog import Backlog
-from shunter.planning.candidates import FILTERS, Filter
-from shunter.planning.claims import PATIENCE, Patience
-from shunter.planning.companions import Companions, Recall
-from shunter.planning.coupling import Couplings
-from shunter.planning.gangs import gang_of
-from shunter.planning.ledger import Ledger
-from shunter.planning.lineup import Lineup
-from shunter.planning.order import Order, by_urgency
-from shunter.planning.pick import Offer, Picked, pick
-from shunter.planning.prices import PriceBook
-from shunter.planning.queues import Gates
-from shunter.planning.scores import SCORES, Score
-from shunter.planning.seats import Seat
-from shunter.planning.shares import Shares
-from shunter.planning.site import Site
+from shunter.planning.filter.filters import FILTERS, Filter
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.rules import Couplings
+from shunter.planning.order.backlog import Backlog
+from shunter.planning.order.class_table import Seat
+from shunter.planning.order.fair_share import Shares
+from shunter.planning.order.queue_limits import Gates
+from shunter.planning.order.rank import Order, by_urgency
+from shunter.planning.order.turns import Lineup
+from shunter.planning.reserve.decision_rules import Companions, Recall
+from shunter.planning.reserve.reservations import PATIENCE, Patience
+from shunter.planning.score.gangs import gang_of
+from shunter.planning.score.pick import Offer, Picked, pick
+from shunter.planning.score.score_cache import PriceBook
+from shunter.planning.score.scores import SCORES, Score
+from shunter.planning.score.workspace import Site
 from shunter.planning.view import ClusterView, Decision, IntArray, Placement, Policy
 
 POLICY_DEFAULT = "e-pvm"

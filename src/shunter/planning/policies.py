@@ -15,10 +15,10 @@ from typing import Any, Protocol, runtime_checkable
 
 from shunter.model.errors import Invalid, Problem
 from shunter.model.situations import TASKS
-from shunter.planning.candidates import FILTERS, Filter
-from shunter.planning.limited_view import wants_of
+from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.planner import Planner, Stages
-from shunter.planning.scores import SCORES, Score
+from shunter.planning.remote.view_scope import wants_of
+from shunter.planning.score.scores import SCORES, Score
 from shunter.planning.view import ClusterView, Decision, Policy
 
 BUILT_IN = "built in"
@@ -175,12 +175,12 @@ def _named(brought: Brought) -> Policy:
 def _checked_score(brought: Brought, filters: tuple[Filter, ...]) -> Offer:
     error = brought.error
     if not error and not isinstance(brought.target, Score):
-        error = f"{brought.target!r} is not a shunter.planning.scores.Score"
+        error = f"{brought.target!r} is not a shunter.planning.score.scores.Score"
     return Offer(brought.name, "score", brought.source, partial(_plan_by, brought.target, filters), error)
 
 
 def _checked_filter(brought: Brought) -> Offer:
     error = brought.error
     if not error and not isinstance(brought.target, Filter):
-        error = f"{brought.target!r} is not a shunter.planning.candidates.Filter"
+        error = f"{brought.target!r} is not a shunter.planning.filter.filters.Filter"
     return Offer(brought.name, "filter", brought.source, error=error)

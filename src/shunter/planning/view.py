@@ -126,7 +126,9 @@ class ClusterView:
 
     version: int
     nodes: Nodes
-    queued: Sequence[Queued]  # a list, or `planning.waiting.Waiting`, which tells what changed since it was read last
+    queued: Sequence[
+        Queued
+    ]  # a list, or `planning.order.pending_queue.Waiting`, which tells what changed since it was read last
     usage: Mapping[tuple[str, str], IntArray] = field(default_factory=dict)  # (namespace, user) -> reserved amounts
     queues: Mapping[str, QueueRules] = field(default_factory=dict)
     licences: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # of the whole cluster: name -> (all, used)
@@ -164,7 +166,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Tasks that stay queued. Why is worked out only when someone asks: see `planning.explain`."""
+    """Tasks that stay queued. Why is worked out only when someone asks: see `planning.explain.explain`."""
 
     class_id: int
     count: int

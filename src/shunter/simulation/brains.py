@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shunter.model.situations import NAMES
-from shunter.planning.limited_view import wants_of
 from shunter.planning.planner import build_policy
+from shunter.planning.remote.view_scope import wants_of
 from shunter.planning.view import ClusterView, Decision, Policy
 from shunter.ports.flight import FlightLog
 

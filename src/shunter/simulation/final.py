@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from shunter.model.jobs import LASTING, LOST_MAX, GroupSpec
 from shunter.model.lifecycles import JOB, TaskState
-from shunter.planning.explain import explain
+from shunter.planning.explain.explain import explain
 from shunter.ports.store import Retention
 from shunter.simulation.audit import audit_empty
 from shunter.simulation.ledger_records import LedgerJob, LedgerTask, require

@@ -18,7 +18,7 @@ from shunter.adapters.memory.store import MemoryStore
 from shunter.model.errors import ShunterError
 from shunter.model.messages import Hello, ManagerMessage
 from shunter.model.situations import TASKS
-from shunter.planning.limited_view import wants_of
+from shunter.planning.remote.view_scope import wants_of
 from shunter.ports.store import Commit, Purged
 from shunter.simulation.brains import Brains, Outside
 from shunter.simulation.checkers import Checkers, Waits

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shunter.planning.ledger import Ledger
-from shunter.planning.scores import Score
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.score.scores import Score
 from shunter.planning.view import ClusterView, Decision, NodeKind, Nodes, Queued, TaskClass
 
 GI = 2**30

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from shunter.planning.planner import Planner, Stages
-from shunter.planning.scores import SCORES
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import Decision, Queued, TaskClass
 from tests.unit.planning.clusters import chosen
 from tests.unit.planning.yards import Task, Yard

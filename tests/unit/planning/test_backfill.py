@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.planning.backfill import Promise, Reservation, hold, reserve
-from shunter.planning.claims import Patience
-from shunter.planning.gangs import Item, place_gang
-from shunter.planning.occupancy import read_occupancy
 from shunter.planning.planner import Stages
-from shunter.planning.scores import SCORES
+from shunter.planning.reserve.backfill import Promise, Reservation, hold, reserve
+from shunter.planning.reserve.occupancy import read_occupancy
+from shunter.planning.reserve.reservations import Patience
+from shunter.planning.score.gangs import Item, place_gang
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import NEVER, Queued, Rules, TaskClass
 from tests.unit.planning.clusters import chosen
 from tests.unit.planning.stories import STAGES, Story, yard_of

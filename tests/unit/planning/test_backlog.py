@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from shunter.model.jobs import Affinity
-from shunter.planning.candidates import FILTERS, Filter
-from shunter.planning.ledger import Ledger, Rows
+from shunter.planning.filter.filters import FILTERS, Filter
+from shunter.planning.filter.node_ledger import Ledger, Rows
+from shunter.planning.order.pending_queue import Waiting
 from shunter.planning.planner import Planner, Stages
-from shunter.planning.scores import SCORES
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import BoolArray, ClusterView, Decision, Queued, Rules, TaskClass
-from shunter.planning.waiting import Waiting
 from tests.unit.planning.clusters import GI, Cluster, chosen, task_class
 
 PLENTY = 10**6
@@ -210,7 +210,7 @@ def test_taking_in_many_classes_is_part_of_the_work_of_a_decision() -> None:
 
 
 def test_what_changed_is_told_since_any_tick_and_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shunter.planning.waiting.GONE_MAX", 3)
+    monkeypatch.setattr("shunter.planning.order.pending_queue.GONE_MAX", 3)
     waiting, entries = Waiting(), [Queued(task_class(id, cpu=1), 1, since=id) for id in range(8)]
     for each in entries:
         waiting.put(each)

@@ -10,9 +10,9 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from shunter.model.jobs import Affinity
-from shunter.planning import claims, yielding
 from shunter.planning.planner import Planner, Stages
-from shunter.planning.scores import SCORES
+from shunter.planning.reserve import node_search, reservations
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import Decision, Queued, QueueRules, Rules, TaskClass
 from tests.unit.planning.clusters import chosen
 from tests.unit.planning.stories import PLENTY, STAGES, yard_of
@@ -297,8 +297,8 @@ def assert_gangs_whole(decision: Decision, queued: list[Queued]) -> None:
 def test_a_search_for_victims_takes_several_decisions_and_nobody_behind_is_served_before_it_is_done(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(yielding, "SLICE_SEARCHES_MIN", 1)
-    monkeypatch.setattr(claims, "Slice", lambda: yielding.Slice(1))
+    monkeypatch.setattr(node_search, "SLICE_SEARCHES_MIN", 1)
+    monkeypatch.setattr(reservations, "Slice", lambda: node_search.Slice(1))
     yard = Yard()
     low = yard.make_class("low", 10, cpu=3)
     for _ in range(3):

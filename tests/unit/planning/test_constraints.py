@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shunter.planning.constraints import LENGTH_MAX, LOOPS_MAX, JobFacts, Scope, parse_constraint, parse_job_match
-from shunter.planning.kinds import Kinds
-from shunter.planning.plain_constraints import read_plain
+from shunter.planning.filter.cel import LENGTH_MAX, LOOPS_MAX, JobFacts, Scope, parse_constraint, parse_job_match
+from shunter.planning.filter.cel_fast import read_plain
+from shunter.planning.filter.node_kinds import Kinds
 from shunter.planning.view import NodeKind
 
 from .clusters import GI, Cluster
@@ -278,7 +278,7 @@ def test_a_constraint_that_cannot_be_read_holds_nowhere() -> None:
 def test_plain_constraints_do_not_load_the_language() -> None:
     program = """
 import sys
-from shunter.planning.constraints import parse_constraint
+from shunter.planning.filter.cel import parse_constraint
 parse_constraint("node.labels.disk == 'ssd' && 'rack' in node.labels")
 assert "cel_expr_python" not in sys.modules
 parse_constraint("node.capacity.cpu > 1")

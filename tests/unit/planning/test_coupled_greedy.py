@@ -12,8 +12,8 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from shunter.model.jobs import Affinity, Spread
-from shunter.planning.scores import SCORES
-from shunter.planning.site import Site
+from shunter.planning.score.scores import SCORES
+from shunter.planning.score.workspace import Site
 from shunter.planning.view import Queued, Rules, TaskClass
 from tests.unit.planning.yards import SSD, Yard, as_dict
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from shunter.model.jobs import Affinity, Spread
-from shunter.planning.candidates import FILTERS
-from shunter.planning.coupling import Couplings, coupling_filter
-from shunter.planning.explain import Reason, explain
-from shunter.planning.ledger import Ledger
-from shunter.planning.scores import SCORES
+from shunter.planning.explain.explain import Reason, explain
+from shunter.planning.filter.filters import FILTERS
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.rules import Couplings, coupling_filter
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import Queued, Rules, TaskClass
 from tests.unit.planning.yards import SSD, Yard, as_dict
 

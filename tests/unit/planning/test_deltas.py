@@ -16,13 +16,13 @@ from shunter.model import testbeds as tb
 from shunter.model.jobs import Affinity, Spread
 from shunter.model.object_meta import Meta, ObjectName
 from shunter.model.situations import NAMES, OBJECTS, RULES, RUNNING, TASKS, WANTS, WANTS_DEFAULT, ViewDelta
-from shunter.planning.answers import Listening
-from shunter.planning.deltas import ViewWriter
-from shunter.planning.limited_view import limit_view, view_hash
+from shunter.planning.order.pending_queue import Waiting
 from shunter.planning.planner import build_policy
+from shunter.planning.remote.delta_reader import GapInDeltas, ViewReader
+from shunter.planning.remote.delta_writer import ViewWriter
+from shunter.planning.remote.view_queries import Listening
+from shunter.planning.remote.view_scope import limit_view, view_hash
 from shunter.planning.view import ClusterView, Queued, QueueRules, Rules, TaskClass
-from shunter.planning.view_reader import GapInDeltas, ViewReader
-from shunter.planning.waiting import Waiting
 from tests.unit.planning.yards import Task, Yard
 
 ROUNDS = 8

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.planning.ledger import Ledger, Rows
+from shunter.planning.filter.node_ledger import Ledger, Rows
 from shunter.planning.planner import Planner, Stages
-from shunter.planning.scores import SCORES, More, Score, Shape
+from shunter.planning.score.scores import SCORES, More, Score, Shape
 from shunter.planning.view import FloatArray, Nodes, Queued, TaskClass
 from tests.unit.planning.clusters import GI, Chosen, Cluster, SlowGreedy, admits, chosen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shunter.planning.ledger import Ledger
+from shunter.planning.filter.node_ledger import Ledger
 from shunter.planning.planner import build_policy
 from shunter.planning.view import FloatArray, IntArray, Queued
 from tests.unit.planning.clusters import GI, Cluster, chosen, task_class

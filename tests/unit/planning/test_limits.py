@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.planning.claims import Patience
 from shunter.planning.planner import Stages
+from shunter.planning.reserve.reservations import Patience
 from shunter.planning.view import QueueRules, Rules, TaskClass
 from tests.unit.planning.clusters import chosen
 from tests.unit.planning.stories import STAGES, Story, yard_of

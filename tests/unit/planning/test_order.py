@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.planning.order import AGE_STEP_MS, by_urgency, effective_priority
+from shunter.planning.order.pending_queue import Waiting
+from shunter.planning.order.rank import AGE_STEP_MS, by_urgency, effective_priority
 from shunter.planning.planner import Planner, Stages
-from shunter.planning.scores import SCORES
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import ClusterView, Queued, TaskClass
-from shunter.planning.waiting import Waiting
 from tests.unit.planning.clusters import Cluster, chosen
 
 PLENTY = 10**6

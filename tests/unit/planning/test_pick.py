@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.planning.pick import SAMPLE_SIZE, Offer, Picked, _kth_least, pick
-from shunter.planning.scores import More, Shape
+from shunter.planning.score.pick import SAMPLE_SIZE, Offer, Picked, _kth_least, pick
+from shunter.planning.score.scores import More, Shape
 from shunter.planning.view import FloatArray, IntArray
 
 SEED = 7

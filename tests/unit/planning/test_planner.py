@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from shunter.model.errors import Invalid
-from shunter.planning import prices
 from shunter.planning.planner import POLICIES, POLICY_DEFAULT, Planner, Stages, build_policy
-from shunter.planning.prices import PriceBook
-from shunter.planning.scores import SCORES
+from shunter.planning.score import score_cache
+from shunter.planning.score.score_cache import PriceBook
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import Queued
 from tests.unit.planning.clusters import GI, Cluster, chosen, task_class
 
@@ -115,8 +115,8 @@ def test_the_views_columns_are_never_written() -> None:
 
 
 def test_the_prices_kept_are_bounded_and_those_used_last_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prices, "REMEMBERED_CELLS_MAX", 6)
-    monkeypatch.setattr(prices, "MET_MAX", 8)
+    monkeypatch.setattr(score_cache, "REMEMBERED_CELLS_MAX", 6)
+    monkeypatch.setattr(score_cache, "MET_MAX", 8)
     planner, cluster = Planner(STAGES), one_node(cpu=10**6)
     book: PriceBook = planner._prices
     for _ in range(3):

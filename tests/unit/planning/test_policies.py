@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from shunter.model.errors import Invalid
-from shunter.planning.candidates import FILTERS, Filter, Refusal
-from shunter.planning.ledger import Ledger, Rows
+from shunter.planning.filter.filters import FILTERS, Filter, Refusal
+from shunter.planning.filter.node_ledger import Ledger, Rows
 from shunter.planning.planner import POLICIES
 from shunter.planning.policies import BUILT_IN, Brought, Catalogue, fork_policy
-from shunter.planning.scores import SCORES
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import BoolArray, ClusterView, Decision, IntArray, Policy, Queued, TaskClass
 from tests.unit.planning.clusters import Cluster
 
@@ -97,8 +97,8 @@ def test_a_plugins_score_makes_a_planner_and_its_filter_holds_for_all_of_them() 
         ("policies", Brought("bad", "example 1.0", target=7), "not a class"),
         ("policies", Brought("bad", "example 1.0", target=int), "no method `decide"),
         ("policies", Brought("e-pvm", "example 1.0", target=Lazy), "the name is taken: built in"),
-        ("scores", Brought("bad", "example 1.0", target=odd_rows), "not a shunter.planning.scores.Score"),
-        ("filters", Brought("bad", "example 1.0", target=odd_rows), "not a shunter.planning.candidates.Filter"),
+        ("scores", Brought("bad", "example 1.0", target=odd_rows), "not a shunter.planning.score.scores.Score"),
+        ("filters", Brought("bad", "example 1.0", target=odd_rows), "not a shunter.planning.filter.filters.Filter"),
     ],
 )
 def test_what_cannot_be_used_is_listed_with_its_error(group: str, brought: Brought, error: str) -> None:

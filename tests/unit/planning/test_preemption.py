@@ -10,15 +10,15 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from shunter.model.jobs import Affinity
-from shunter.planning import preemption
-from shunter.planning.gangs import Item, place_gang
-from shunter.planning.occupancy import Occupancy, read_occupancy
-from shunter.planning.preemption import PREEMPT_GAP, Begun, Outcome, preempt
-from shunter.planning.scores import SCORES
-from shunter.planning.site import Site
-from shunter.planning.victims import Effort, Tenant, choose_victims
+from shunter.planning.reserve import preemption
+from shunter.planning.reserve.node_search import Slice
+from shunter.planning.reserve.occupancy import Occupancy, read_occupancy
+from shunter.planning.reserve.preemption import PREEMPT_GAP, Begun, Outcome, preempt
+from shunter.planning.reserve.victims import Effort, Tenant, choose_victims
+from shunter.planning.score.gangs import Item, place_gang
+from shunter.planning.score.scores import SCORES
+from shunter.planning.score.workspace import Site
 from shunter.planning.view import Queued, Rules, TaskClass
-from shunter.planning.yielding import Slice
 from tests.unit.planning.yards import Task, Yard
 
 LARGEST_GANG = 20  # tasks of a gang in a random yard, at most

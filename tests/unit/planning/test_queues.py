@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shunter.planning.planner import Planner, Stages
-from shunter.planning.scores import SCORES
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import ClusterView, Queued, QueueRules, TaskClass
 from tests.unit.planning.clusters import Cluster, chosen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shunter.planning.room import Room
+from shunter.planning.policy_toolkit import Room
 from shunter.planning.view import ClusterView, Decision, Queued, Rules, TaskClass
 from tests.unit.planning.clusters import Cluster
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.planning.ledger import TIE_BREAK, Ledger, Rows
+from shunter.planning.filter.node_ledger import TIE_BREAK, Ledger, Rows
 from shunter.planning.planner import Planner, Stages, build_policy
-from shunter.planning.scores import BASE, SCORES, More, Score, Shape
+from shunter.planning.score.scores import BASE, SCORES, More, Score, Shape
 from shunter.planning.view import FloatArray, Queued, TaskClass
 from tests.unit.planning.clusters import GI, Cluster, chosen, task_class
 

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from shunter.planning.order.fair_share import STEPS, Shares
 from shunter.planning.planner import Planner, Stages
-from shunter.planning.scores import SCORES
-from shunter.planning.shares import STEPS, Shares
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import ClusterView, IntArray, Queued, TaskClass
 from tests.unit.planning.clusters import GI, Cluster, chosen
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.planning.estimate import Ending, Forecast
-from shunter.planning.suggest import Fitting, round_down
+from shunter.planning.explain.start_estimate import Ending, Forecast
+from shunter.planning.explain.suggest import Fitting, round_down
 from shunter.planning.view import TaskClass
 from tests.unit.planning.clusters import GI, Cluster
 

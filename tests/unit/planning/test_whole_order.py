@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.planning.order import AGE_STEP_MS
+from shunter.planning.order.pending_queue import Waiting
+from shunter.planning.order.rank import AGE_STEP_MS
 from shunter.planning.planner import Planner, Stages
-from shunter.planning.scores import SCORES
+from shunter.planning.score.scores import SCORES
 from shunter.planning.view import ClusterView, Decision, IntArray, Queued, QueueRules, TaskClass
-from shunter.planning.waiting import Waiting
 from tests.unit.planning.clusters import GI, Chosen, Cluster, chosen
 from tests.unit.planning.slow_order import SlowOrder
 

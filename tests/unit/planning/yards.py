@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from shunter.planning.candidates import FILTERS
-from shunter.planning.coupling import Couplings
-from shunter.planning.ledger import Ledger
-from shunter.planning.pick import Picked
-from shunter.planning.scores import SCORES, Score
-from shunter.planning.site import Site, fresh_prices
+from shunter.planning.filter.filters import FILTERS
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.rules import Couplings
+from shunter.planning.score.pick import Picked
+from shunter.planning.score.scores import SCORES, Score
+from shunter.planning.score.workspace import Site, fresh_prices
 from shunter.planning.view import BoolArray, ClusterView, IntArray, Queued, QueueRules, Rules, Running, TaskClass
 from tests.unit.planning.clusters import Cluster
 

@@ -42,9 +42,9 @@ from shunter.model.situations import (
     Situation,
     ViewDelta,
 )
-from shunter.planning.deltas import ViewWriter
-from shunter.planning.limited_view import limit_view, view_hash
-from shunter.planning.view_reader import ViewReader
+from shunter.planning.remote.delta_reader import ViewReader
+from shunter.planning.remote.delta_writer import ViewWriter
+from shunter.planning.remote.view_scope import limit_view, view_hash
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.wire.situations import (
     answer_message,

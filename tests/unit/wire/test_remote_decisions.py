@@ -10,12 +10,12 @@ import pytest
 
 from shunter.model.jobs import Spread
 from shunter.model.situations import TASKS, WANTS, Situation
-from shunter.planning.answers import class_row, read_class
-from shunter.planning.deltas import ViewWriter
-from shunter.planning.limited_view import limit_view, view_hash
 from shunter.planning.planner import build_policy
+from shunter.planning.remote.delta_reader import ViewReader
+from shunter.planning.remote.delta_writer import ViewWriter
+from shunter.planning.remote.view_queries import class_row, read_class
+from shunter.planning.remote.view_scope import limit_view, view_hash
 from shunter.planning.view import ClusterView, Decision, Queued, Rules, TaskClass
-from shunter.planning.view_reader import ViewReader
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.scheduler import Room
 from shunter.wire.situations import read_situation, situation_message

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shunter.planning.candidates import Filter, Refusal
-from shunter.planning.ledger import Ledger, Rows
+from shunter.planning.filter.filters import Filter, Refusal
+from shunter.planning.filter.node_ledger import Ledger, Rows
 from shunter.planning.view import BoolArray, IntArray, TaskClass
 
 

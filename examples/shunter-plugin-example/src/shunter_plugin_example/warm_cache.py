@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shunter.planning.ledger import Ledger, Rows
-from shunter.planning.scores import More, Score, Shape, spread
+from shunter.planning.filter.node_ledger import Ledger, Rows
+from shunter.planning.score.scores import More, Score, Shape, spread
 from shunter.planning.view import FloatArray, TaskClass
 
 COLD = 100.0  # dearer than any node can be by being full

@@ -10,7 +10,7 @@ from shunter.engine.placement.job_presence import presence, repels, tally
 from shunter.engine.state.records import ClassRecord, NodeRecord
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import NodeState
-from shunter.planning.kinds import Kinds
+from shunter.planning.filter.node_kinds import Kinds
 from shunter.planning.view import BoolArray, Rules
 
 

@@ -17,8 +17,8 @@ from shunter.engine.state.records import Group, Job
 from shunter.engine.state.state import State
 from shunter.model.jobs import Affinity, GroupSpec
 from shunter.model.lifecycles import TaskState
-from shunter.planning.constraints import parse_job_match
-from shunter.planning.coupling import HOST
+from shunter.planning.filter.cel import parse_job_match
+from shunter.planning.filter.rules import HOST
 from shunter.planning.view import BoolArray, IntArray
 
 _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)

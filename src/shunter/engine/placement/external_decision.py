@@ -16,8 +16,8 @@ from shunter.engine.placement.gangs import gang_of, is_whole
 from shunter.engine.placement.validate_decision import Admitted, ItemChecks
 from shunter.engine.round import Round
 from shunter.model.situations import DecisionAnswer
-from shunter.planning.candidates import Filter
-from shunter.planning.ledger import Ledger
+from shunter.planning.filter.filters import Filter
+from shunter.planning.filter.node_ledger import Ledger
 from shunter.planning.view import Decision, Placement, Preemption
 
 

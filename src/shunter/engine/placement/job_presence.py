@@ -12,7 +12,7 @@ import numpy as np
 from shunter.engine.state.records import Group, Job
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import TaskState
-from shunter.planning.constraints import JobFacts, parse_job_match
+from shunter.planning.filter.cel import JobFacts, parse_job_match
 from shunter.planning.view import IntArray
 
 _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)

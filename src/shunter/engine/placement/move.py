@@ -16,8 +16,8 @@ from shunter.engine.state.records import Group, NodeRecord
 from shunter.model.errors import Conflict, Problem
 from shunter.model.jobs import EVERYWHERE, SERVICE
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.planning.candidates import LASTING_FILTERS, spell_amount
-from shunter.planning.coupling import is_of_nodes, why_refused
+from shunter.planning.filter.filters import LASTING_FILTERS, spell_amount
+from shunter.planning.filter.rules import is_of_nodes, why_refused
 
 _QUEUED, _STOPPING = int(TaskState.QUEUED), int(TaskState.STOPPING)
 

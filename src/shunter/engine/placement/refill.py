@@ -14,10 +14,10 @@ from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord, Lanes
 from shunter.engine.state.registries.cluster import RESERVE_SETTING
 from shunter.engine.state.state import State
-from shunter.planning.backfill import RESERVE_AFTER_S
-from shunter.planning.coupling import is_beside_jobs
-from shunter.planning.order import by_urgency
-from shunter.planning.shares import Shares
+from shunter.planning.filter.rules import is_beside_jobs
+from shunter.planning.order.fair_share import Shares
+from shunter.planning.order.rank import by_urgency
+from shunter.planning.reserve.backfill import RESERVE_AFTER_S
 from shunter.planning.view import NOTHING_KEPT, Rules
 
 RIVALS_MAX = 16  # classes ahead that are looked at before lanes are simply given up

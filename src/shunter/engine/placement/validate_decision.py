@@ -13,12 +13,12 @@ import numpy as np
 from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord
 from shunter.model.situations import ItemRefusal
-from shunter.planning.candidates import Filter, feasible
-from shunter.planning.claims import PATIENCE
-from shunter.planning.coupling import Couplings
-from shunter.planning.explain import limits_reached
-from shunter.planning.ledger import Ledger
-from shunter.planning.suggest import RESOURCES, on_nodes
+from shunter.planning.explain.explain import limits_reached
+from shunter.planning.explain.suggest import RESOURCES, on_nodes
+from shunter.planning.filter.filters import Filter, feasible
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.rules import Couplings
+from shunter.planning.reserve.reservations import PATIENCE
 from shunter.planning.view import ClusterView, IntArray, Placement, Preemption, TaskClass
 
 NO_ROWS: IntArray = np.empty(0, np.int64)

@@ -1,9 +1,8 @@
 """The policy in use, guarded: one that fails costs no round. The engine calls it as it would call any policy.
 
 A plugin's policy may raise or answer nonsense. Then the built-in default decides that round, and the error is kept for
-whoever lists the policies. Where it places tasks on nodes that refuse them (`planning.law`), just those are left out;
-that they fit is checked when they are applied, whoever decided them.
-"""
+whoever lists the policies. Where it places tasks on nodes that refuse them (`planning.filter.hard_rules`), just those
+are left out; that they fit is checked when they are applied, whoever decided them."""
 
 from __future__ import annotations
 
@@ -15,12 +14,12 @@ import numpy as np
 
 from shunter.log import Log
 from shunter.model.situations import OBJECTS, TASKS
-from shunter.planning.candidates import FILTERS, Filter
-from shunter.planning.law import Law
-from shunter.planning.ledger import Ledger
-from shunter.planning.limited_view import limit_view, read_only, wants_of
+from shunter.planning.filter.filters import FILTERS, Filter
+from shunter.planning.filter.hard_rules import Law
+from shunter.planning.filter.node_ledger import Ledger
 from shunter.planning.planner import POLICY_DEFAULT, Planner, build_policy
 from shunter.planning.policies import fork_policy
+from shunter.planning.remote.view_scope import limit_view, read_only, wants_of
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
 
 log = Log(__name__)

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from shunter.engine.policy.active_policy import Brain
 from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Shown, Step, encode_record
 from shunter.model.situations import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation, ViewDelta
-from shunter.planning.answers import Listening
-from shunter.planning.decision_rows import decision_row
-from shunter.planning.deltas import ViewWriter
-from shunter.planning.limited_view import wants_of
 from shunter.planning.policies import Renewing
+from shunter.planning.remote.decision_rows import decision_row
+from shunter.planning.remote.delta_writer import ViewWriter
+from shunter.planning.remote.view_queries import Listening
+from shunter.planning.remote.view_scope import wants_of
 from shunter.planning.view import ClusterView, Decision, Policy
 from shunter.ports.flight import FlightLog
 

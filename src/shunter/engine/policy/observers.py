@@ -16,8 +16,8 @@ from shunter.engine.policy.sessions import Glimpse, Schedulers, Session
 from shunter.model.errors import Conflict
 from shunter.model.flights import Shadowed, is_same
 from shunter.model.situations import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation
-from shunter.planning.decision_rows import decision_row
-from shunter.planning.limited_view import limit_view
+from shunter.planning.remote.decision_rows import decision_row
+from shunter.planning.remote.view_scope import limit_view
 from shunter.planning.view import ClusterView, Decision
 
 BACKLOG_MAX = 1_000  # situations that wait for a slow shadow; past it the shadow is shown everything anew

@@ -14,8 +14,8 @@ from shunter.engine.engine import Engine
 from shunter.engine.policy.sessions import Session
 from shunter.log import Log
 from shunter.model.errors import Rejected, Unavailable
-from shunter.planning.limited_view import wants_of
-from shunter.planning.thinker import Thinker
+from shunter.planning.remote.policy_host import Thinker
+from shunter.planning.remote.view_scope import wants_of
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 

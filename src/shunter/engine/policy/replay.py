@@ -14,11 +14,11 @@ from shunter.engine.policy.active_policy import Brain
 from shunter.model.errors import Invalid
 from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
 from shunter.model.situations import DecisionRow, Situation
-from shunter.planning.candidates import FILTERS, Filter
-from shunter.planning.decision_rows import decision_row
+from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.policies import Renewing
+from shunter.planning.remote.decision_rows import decision_row
+from shunter.planning.remote.delta_reader import ViewReader
 from shunter.planning.view import ClusterView, Policy
-from shunter.planning.view_reader import ViewReader
 
 Build = Callable[[str], Policy]  # a fresh policy by its name
 

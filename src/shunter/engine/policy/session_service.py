@@ -20,9 +20,9 @@ from shunter.engine.settings import EngineSettings
 from shunter.engine.state.state import State
 from shunter.model.errors import TooLarge, Unavailable
 from shunter.model.situations import DecisionAnswer, DecisionRow, Situation
-from shunter.planning.decision_rows import read_decision
-from shunter.planning.ledger import Ledger
-from shunter.planning.limited_view import limit_view, wants_of
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.remote.decision_rows import read_decision
+from shunter.planning.remote.view_scope import limit_view, wants_of
 from shunter.ports.clock import Clock
 from shunter.ports.flight import FlightLog
 

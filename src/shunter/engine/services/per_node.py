@@ -13,9 +13,9 @@ from shunter.engine.state.records import Group, Job, NodeRecord
 from shunter.engine.state.state import State
 from shunter.model.jobs import SYSTEM, GroupSpec
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.planning.candidates import LASTING_FILTERS, feasible
-from shunter.planning.coupling import is_of_nodes
-from shunter.planning.ledger import Ledger
+from shunter.planning.filter.filters import LASTING_FILTERS, feasible
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.rules import is_of_nodes
 from shunter.planning.view import BoolArray, IntArray, Rules, TaskClass
 
 

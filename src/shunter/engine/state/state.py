@@ -33,8 +33,8 @@ from shunter.engine.state.registries.templates import TemplateBook
 from shunter.engine.state.task_table import TaskTable
 from shunter.model.jobs import BATCH, EVERYWHERE, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
+from shunter.planning.order.pending_queue import Waiting
 from shunter.planning.view import IntArray, Kept
-from shunter.planning.waiting import Waiting
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)

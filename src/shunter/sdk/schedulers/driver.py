@@ -23,7 +23,7 @@ from shunter.sdk.errors import NotReachable
 from shunter.sdk.schedulers.links import Lease, Link
 
 if TYPE_CHECKING:
-    from shunter.planning.thinker import Thinker
+    from shunter.planning.remote.policy_host import Thinker
     from shunter.planning.view import Decides
 
 LEAD, SHADOW = "lead", "shadow"
@@ -110,7 +110,7 @@ class ExternalScheduler:
 
     def _serve(self, link: Link) -> None:
         """One session, from its first situation to its end."""
-        from shunter.planning.thinker import Thinker
+        from shunter.planning.remote.policy_host import Thinker
 
         session, thinker = _Session(), Thinker(self.policy)
         wants = tuple(getattr(self.policy, "wants", WANTS_DEFAULT))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shunter.planning.ledger import Ledger
+from shunter.planning.filter.node_ledger import Ledger
 from shunter.planning.view import Nodes
 
 Task = tuple[int, int, int]  # job, group, index

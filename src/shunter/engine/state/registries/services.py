@@ -12,7 +12,7 @@ import msgspec
 
 if TYPE_CHECKING:
     from shunter.engine.state.records import Group, Job
-    from shunter.planning.ledger import Ledger
+    from shunter.planning.filter.node_ledger import Ledger
     from shunter.planning.view import BoolArray
 
 STARTING, STEADY, STALLED = "starting", "steady", "stalled"

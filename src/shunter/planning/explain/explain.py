@@ -1,0 +1,138 @@
+"""Why tasks of a class wait: one reason a node, grouped. Called when someone asks, never while planning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shunter.model.jobs import LICENCE_PREFIX
+from shunter.planning.explain.suggest import on_nodes
+from shunter.planning.filter.filters import FILTERS, Filter, Refusal, avoiding, spell_amount
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.filter.rules import Couplings, coupling_filter
+from shunter.planning.score.gangs import gang_of
+from shunter.planning.view import ClusterView, IntArray, Nodes, TaskClass
+
+EXAMPLES_MAX = 3
+REASONS_MAX = 20
+WANTED = ("datacenter", "runtime", "constraints")  # filters by what a job asks for, whatever state a node is in
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What keeps a number of nodes from taking a task."""
+
+    text: str
+    nodes: int
+    examples: tuple[str, ...]
+
+
+def explain(
+    task_class: TaskClass,
+    nodes: Nodes,
+    filters: Sequence[Filter] = FILTERS,
+    view: ClusterView | None = None,
+    only: int = 0,
+) -> list[Reason]:
+    """The first reason of every node; together they count each node once. What is the matter with nodes that the tasks
+    ask for comes before those that they do not ask for; of each, the most frequent first. With the whole `view` also
+    what is no matter of nodes, before everything else, and the rules that couple tasks. Tasks that run on the
+    node `only` or nowhere have no other to be explained."""
+    if nodes.count <= 1:
+        return [Reason("the cluster has no nodes", 0, ())]
+    ledger = Ledger()
+    ledger.sync(nodes)
+    above = [] if view is None else [Reason(text, 0, ()) for text in limits_reached(task_class, view)]
+    if view is not None:
+        filters = (*filters, coupling_filter(Couplings(view, ledger)), avoiding(_avoided(task_class, view)))
+    task_class = on_nodes(task_class)
+    rows = np.array([only]) if only else np.arange(1, nodes.count)
+    hopeless = None if only else _never_fits(task_class, ledger)
+    refusals = [(hopeless, rows)] if hopeless else _refusals(task_class, ledger, rows, filters)
+    if len(refusals) > REASONS_MAX:
+        rest = np.concatenate([rows for _, rows in refusals[REASONS_MAX - 1 :]])
+        refusals[REASONS_MAX - 1 :] = [("other reasons", rest)]
+    return above + [
+        Reason(text, len(rows), tuple(nodes.names[row] for row in rows[:EXAMPLES_MAX].tolist()))
+        for text, rows in refusals
+    ]
+
+
+def limits_reached(task_class: TaskClass, view: ClusterView) -> Iterator[str]:
+    """What keeps a class waiting whatever room the nodes have: its queue, and licences of the whole cluster."""
+    queue, gang = view.queues.get(task_class.queue), _gang(task_class, view)
+    if queue is not None and queue.is_paused:
+        yield f"queue {task_class.queue} is paused"
+    elif queue is not None and queue.running_max and queue.running >= queue.running_max:
+        yield f"queue {task_class.queue} has {queue.running} on nodes, as many as its running_max allows"
+    elif queue is not None and queue.running_max and queue.running + sum(gang.values()) > queue.running_max:
+        yield (
+            f"queue {task_class.queue} has {queue.running} on nodes, and its running_max of {queue.running_max} leaves "
+            f"no room for the {sum(gang.values())} tasks of the gang, which start together"
+        )
+    for name, need in task_class.needs.items():
+        if name.startswith(LICENCE_PREFIX):
+            total, used = view.licences.get(name, (0, 0))
+            of_all = sum(each.needs.get(name, 0) * count for each, count in gang.items())
+            if total - used < max(need, of_all):
+                who = f"the gang needs {of_all}" if of_all else f"needs {need}"
+                yield f"{name}: {who}, {max(total - used, 0)} of {total} are free"
+
+
+def _avoided(task_class: TaskClass, view: ClusterView) -> frozenset[int]:
+    """The nodes that its tasks keep off; a gang goes there, too, if it must."""
+    if gang_of(task_class):
+        return frozenset()
+    return next((each.avoid for each in view.queued if each.task_class.id == task_class.id), frozenset())
+
+
+def _gang(task_class: TaskClass, view: ClusterView) -> dict[TaskClass, int]:
+    """Tasks by class that start together with this one, its own among them; none if it belongs to no gang."""
+    gang = gang_of(task_class)
+    return {each.task_class: each.count for each in view.queued if gang_of(each.task_class) == gang} if gang else {}
+
+
+def _never_fits(task_class: TaskClass, ledger: Ledger) -> str | None:
+    """The one reason that makes all others idle: no node is large enough, even if it were empty."""
+    for resource, need in task_class.needs.items():
+        largest = int(ledger.capacity(resource).max()) if resource in ledger.column else 0
+        if largest == 0:
+            return f"no node has {resource}"
+        if largest < need:
+            needs, has = spell_amount(resource, need), spell_amount(resource, largest)
+            return f"{resource}: needs {needs}, the largest node has {has}"
+    return None
+
+
+def _refusals(task_class: TaskClass, ledger: Ledger, rows: IntArray, filters: Sequence[Filter]) -> list[Refusal]:
+    others, wanted = _refused(task_class, ledger, rows, [each for each in filters if each.name in WANTED])
+    refusals, left = _refused(task_class, ledger, wanted, [each for each in filters if each.name not in WANTED])
+    is_gang = gang_of(task_class) > 0
+    turn = "has room for some of the gang, which starts together" if is_gang else "has room: waits for its turn"
+    return _merged([*refusals, (turn, left)]) + _merged(others)
+
+
+def _refused(
+    task_class: TaskClass, ledger: Ledger, rows: IntArray, filters: Sequence[Filter]
+) -> tuple[list[Refusal], IntArray]:
+    """The reasons of those nodes that one of these refuses; and the other nodes."""
+    found: list[Refusal] = []
+    for each in filters:
+        passing = each.accepts(task_class, ledger, rows)
+        if passing is None:
+            continue
+        found.extend(each.reasons(task_class, ledger, rows[~passing]))
+        rows = rows[passing]
+    return found, rows
+
+
+def _merged(refusals: list[Refusal]) -> list[Refusal]:
+    """The most frequent first."""
+    groups: dict[str, list[IntArray]] = {}
+    for text, rows in refusals:
+        if len(rows):
+            groups.setdefault(text, []).append(rows)
+    merged = [(text, np.sort(np.concatenate(parts))) for text, parts in groups.items()]
+    return sorted(merged, key=lambda refusal: -len(refusal[1]))

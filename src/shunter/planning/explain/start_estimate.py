@@ -1,0 +1,75 @@
+"""When tasks of a class will find room, judged by what is expected to end. Called when someone asks why they wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shunter.planning.explain.suggest import RESOURCES, on_nodes
+from shunter.planning.filter.filters import FILTERS, Filter, feasible
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.view import BoolArray, Nodes, TaskClass
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A task that runs is expected to end, and what it holds comes free."""
+
+    at_ms: int
+    node: int
+    needs: Mapping[str, int]
+    source: int = 0  # whatever the asker wants to know it by
+
+
+class Forecast:
+    """Which nodes one class may use, whatever room they have, and how much room there is on them."""
+
+    def __init__(self, task_class: TaskClass, nodes: Nodes, filters: Sequence[Filter] = FILTERS) -> None:
+        task_class = on_nodes(task_class)
+        self._class = task_class
+        self._ledger = Ledger()
+        self._ledger.sync(nodes)
+        others = tuple(each for each in filters if each.name != RESOURCES)
+        self._accepted: BoolArray = feasible(task_class, self._ledger, slice(0, self._ledger.count), others)
+        self._needs = {name: need for name, need in task_class.needs.items() if name in self._ledger.column}
+        if len(self._needs) < len(task_class.needs):
+            self._accepted = np.zeros_like(self._accepted)
+
+    def could_ever(self, count: int = 1) -> bool:
+        """Whether so many tasks would fit if nothing else ran."""
+        rows = np.flatnonzero(self._accepted)
+        room = np.full(len(rows), count, dtype=np.int64)
+        for resource, need in self._needs.items():
+            np.minimum(room, self._ledger.capacity(resource)[rows] // need, out=room)
+        return int(room.sum()) >= count
+
+    def room(self, most: int) -> int:
+        """How many tasks have room now, `most` at most."""
+        rows = np.flatnonzero(self._accepted)
+        return min(int(self._ledger.room(self._class, rows, most).sum()), most) if len(rows) else 0
+
+    def first_room(self, endings: Sequence[Ending], count: int = 1) -> Ending | None:
+        """The ending after which `count` tasks have room. None: not even when all of these have ended.
+
+        One sweep through the endings in the order of time; the room of a node only grows on the way.
+        """
+        rows = np.flatnonzero(self._accepted)
+        room = dict(zip(rows.tolist(), self._ledger.room(self._class, rows, count).tolist(), strict=True))
+        total = sum(room.values())
+        free: dict[int, dict[str, int]] = {}
+        for ending in sorted(endings, key=lambda ending: ending.at_ms):
+            row = ending.node
+            if row not in room:
+                continue
+            if row not in free:
+                free[row] = {name: int(self._ledger.free[self._ledger.column[name]][row]) for name in self._needs}
+            for resource in free[row]:
+                free[row][resource] += ending.needs.get(resource, 0)
+            fits = min((free[row][name] // need for name, need in self._needs.items()), default=count)
+            total += min(fits, count) - room[row]
+            room[row] = min(fits, count)
+            if total >= count:
+                return ending
+        return None

@@ -1,0 +1,134 @@
+"""Which single changes of a class would let some node take it. Called when someone asks why it waits.
+
+What comes out are candidates: they look at one task and the nodes alone. Whether the job would really start is for
+whoever asks to find out, by letting the planner decide on a copy of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shunter.model.jobs import LICENCE_PREFIX
+from shunter.model.resources import CPU, DISK, MEMORY, STANDARD
+from shunter.planning.filter.filters import FILTERS, Filter, feasible
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.view import BoolArray, Nodes, TaskClass
+
+RESOURCES = "resources"  # the name of the filter that compares amounts
+DATACENTERS_MAX = 3  # that are suggested, those with most room first
+CUT_SHARE_MIN = 0.1  # to ask for less than this of what was asked for is no advice
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Asking for `amount` of a resource instead would fit `nodes` nodes; 0 means doing without it."""
+
+    resource: str
+    amount: int
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Without this constraint (by its place), some nodes would fit."""
+
+    place: int
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """With this datacenter too, some nodes would fit."""
+
+    datacenter: str
+    nodes: int
+
+
+def on_nodes(task_class: TaskClass) -> TaskClass:
+    """What of a class is a matter of nodes: licences are counted for the whole cluster."""
+    needs = {name: need for name, need in task_class.needs.items() if not name.startswith(LICENCE_PREFIX)}
+    return task_class if len(needs) == len(task_class.needs) else replace(task_class, needs=needs)
+
+
+class Fitting:
+    """Asks, for variations of a class, which nodes could take one task."""
+
+    def __init__(self, nodes: Nodes, filters: Sequence[Filter] = FILTERS) -> None:
+        self._nodes = nodes
+        self._filters = tuple(filters)
+        self._ledger = Ledger()
+        self._ledger.sync(nodes)
+
+    def count(self, task_class: TaskClass) -> int:
+        """How many nodes could take one task now."""
+        return int(np.count_nonzero(self._accepted(task_class, self._filters)))
+
+    def cuts(self, task_class: TaskClass) -> Iterator[Cut]:
+        """For each resource the largest amount below the need with which one node at least would do."""
+        task_class = on_nodes(task_class)
+        for resource, need in task_class.needs.items():
+            rest = replace(
+                task_class, needs={name: amount for name, amount in task_class.needs.items() if name != resource}
+            )
+            accepted = self._accepted(rest, self._filters)
+            if not accepted.any():
+                continue
+            amount = self._most_free(resource, accepted, need)
+            if amount is None or (resource in STANDARD and amount < need * CUT_SHARE_MIN):
+                continue
+            less = replace(task_class, needs={**rest.needs, resource: amount}) if amount else rest
+            yield Cut(resource, amount, self.count(less))
+
+    def drops(self, task_class: TaskClass) -> Iterator[Dropped]:
+        for place in range(len(task_class.constraints)):
+            kept = task_class.constraints[:place] + task_class.constraints[place + 1 :]
+            nodes = self.count(replace(task_class, constraints=kept))
+            if nodes:
+                yield Dropped(place, nodes)
+
+    def widenings(self, task_class: TaskClass) -> list[Widened]:
+        """Datacenters that would help, those with most nodes first."""
+        if not task_class.datacenters:
+            return []
+        accepted = self._accepted(replace(task_class, datacenters=()), self._filters)
+        found: dict[str, int] = {}
+        for row in np.flatnonzero(accepted).tolist():
+            datacenter = self._nodes.kinds[int(self._nodes.kind[row])].datacenter
+            found[datacenter] = found.get(datacenter, 0) + 1
+        widened = [Widened(datacenter, nodes) for datacenter, nodes in found.items() if datacenter]
+        return sorted(widened, key=lambda each: (-each.nodes, each.datacenter))[:DATACENTERS_MAX]
+
+    def ineligible(self, task_class: TaskClass) -> list[int]:
+        """Nodes that would do if only they were eligible."""
+        others = tuple(each for each in self._filters if each.name != "eligible")
+        accepted = self._accepted(task_class, others) & ~self._ledger.eligible[: self._ledger.count]
+        accepted[0] = False
+        return [int(row) for row in np.flatnonzero(accepted)]
+
+    def _accepted(self, task_class: TaskClass, filters: tuple[Filter, ...]) -> BoolArray:
+        return feasible(on_nodes(task_class), self._ledger, slice(0, self._ledger.count), filters)
+
+    def _most_free(self, resource: str, accepted: BoolArray, need: int) -> int | None:
+        """The most that any accepted node has free, in a round number; None where that is no less than the need."""
+        if resource not in self._ledger.column:
+            return 0
+        most = int(self._ledger.free[self._ledger.column[resource]][: self._ledger.count][accepted].max())
+        return round_down(resource, most) if most < need else None
+
+
+def round_down(resource: str, amount: int) -> int:
+    """A number that people would write: at most a sixteenth less than the amount, never more. 48.3Gi becomes 48Gi."""
+    if amount <= 0:
+        return 0
+    if resource in (MEMORY, DISK):
+        step = 1
+        while step * 32 <= amount:
+            step *= 2
+    elif resource == CPU:
+        step = next(step for step in (1000, 500, 100, 50, 10, 1) if step * 16 <= amount or step == 1)
+    else:
+        step = 1
+    return amount // step * step

@@ -1,0 +1,144 @@
+"""What constraints and datacenters say about nodes, evaluated once a kind where they ask about nothing else.
+Owned by a `Ledger`; filters and couplings ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shunter.planning.filter.cel import Constraint, Scope, parse_constraint
+from shunter.planning.view import BoolArray, IntArray, NodeKind, Nodes, TaskClass
+
+RUNTIME_ANYWHERE = "process"  # every worker has it
+VERDICTS_MAX = 4096  # questions remembered; past it all are asked again
+ROW_VERDICTS_MAX = 256  # those that look at single nodes, which take more memory
+SIZES_MAX = 65536  # answers by kind and capacity that are kept for one question
+
+Rows = slice | IntArray
+
+
+class Kinds:
+    """Answers by kind. The engine only appends to its list of kinds, so an answer stays true and just grows longer."""
+
+    def __init__(self, kinds: list[NodeKind], nodes: Nodes | None = None) -> None:
+        self._kinds = kinds
+        self._nodes = nodes
+        self._verdicts: dict[Hashable, BoolArray] = {}
+        self._by_row: dict[str, _RowVerdicts] = {}
+
+    def hold_on(self, constraint: str, rows: Rows) -> BoolArray:
+        """On which of the rows it holds, whatever it asks about."""
+        assert self._nodes is not None, "rows are asked about only where there are nodes"
+        parsed = _parse(constraint)
+        if parsed is None or parsed.scope == Scope.KIND:
+            return self.meet(constraint)[self._nodes.kind[: self._nodes.count][rows]]
+        known = self._by_row.get(constraint)
+        if known is None:
+            if len(self._by_row) >= ROW_VERDICTS_MAX:
+                self._by_row.clear()
+            known = self._by_row[constraint] = _RowVerdicts(parsed, self._nodes)
+        return known.on(rows)
+
+    def meet(self, constraint: str) -> BoolArray:
+        """By kind. Manifests are refused if a constraint cannot be read. One that another version let in holds nowhere:
+        its tasks wait, and all other tasks are planned."""
+        parsed = _parse(constraint)
+        if parsed is None or parsed.scope != Scope.KIND:
+            return np.zeros(len(self._kinds), dtype=np.bool_)
+        return self._ask(constraint, parsed.holds)
+
+    def lie_in(self, datacenters: tuple[str, ...]) -> BoolArray:
+        return self._ask(("datacenters", datacenters), lambda kind: kind.datacenter in datacenters)
+
+    def run(self, runtime: str) -> BoolArray:
+        """Workers say by an attribute which runtimes they have."""
+        attribute = f"runtime.{runtime}"
+        return self._ask(("runtime", runtime), lambda kind: attribute in kind.attributes)
+
+    def suit(self, task_class: TaskClass) -> BoolArray:
+        """Which kinds meet all that the class demands of them; what it asks about single nodes is left out."""
+        suits = np.ones(len(self._kinds), dtype=np.bool_)
+        if task_class.datacenters:
+            suits &= self.lie_in(task_class.datacenters)
+        if task_class.runtime != RUNTIME_ANYWHERE:
+            suits &= self.run(task_class.runtime)
+        for text in task_class.constraints:
+            parsed = _parse(text)
+            if parsed is None or parsed.scope == Scope.KIND:
+                suits &= self.meet(text)
+        return suits
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    def _ask(self, question: Hashable, holds: Callable[[NodeKind], bool]) -> BoolArray:
+        known = self._verdicts.get(question)
+        if known is not None and len(known) == len(self._kinds):
+            return known
+        if len(self._verdicts) >= VERDICTS_MAX:
+            self._verdicts.clear()
+        first = 0 if known is None else len(known)
+        fresh = np.fromiter((holds(kind) for kind in self._kinds[first:]), dtype=np.bool_)
+        verdict = fresh if known is None else np.concatenate([known, fresh])
+        self._verdicts[question] = verdict
+        return verdict
+
+
+class _RowVerdicts:
+    """One constraint that asks about capacity or name, row by row. A row is asked again when its kind or capacity is
+    another one; nodes alike in both are asked once, unless the name matters."""
+
+    def __init__(self, constraint: Constraint, nodes: Nodes) -> None:
+        self._constraint, self._nodes = constraint, nodes
+        self._verdicts: BoolArray = np.zeros(0, dtype=np.bool_)
+        self._kind: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._capacity: IntArray = np.zeros((0, 0), dtype=np.int64)
+        self._answers: dict[tuple[int, bytes], bool] = {}
+
+    def on(self, rows: Rows) -> BoolArray:
+        nodes = self._nodes
+        if len(self._verdicts) < nodes.count or self._capacity.shape[1] != len(nodes.resources):
+            self._grow()
+        asked = np.arange(nodes.count)[rows]
+        changed = (self._kind[asked] != nodes.kind[asked]) | (
+            self._capacity[asked] != nodes.capacity[asked, : len(nodes.resources)]
+        ).any(axis=1)
+        for row in asked[changed].tolist():
+            self._verdicts[row] = self._ask(row)
+        stale = asked[changed]
+        self._kind[stale] = nodes.kind[stale]
+        self._capacity[stale] = nodes.capacity[stale, : len(nodes.resources)]
+        verdict: BoolArray = self._verdicts[asked]
+        return verdict
+
+    def _ask(self, row: int) -> bool:
+        nodes, constraint = self._nodes, self._constraint
+        kind, amounts = int(nodes.kind[row]), nodes.capacity[row, : len(nodes.resources)]
+        sizes = {name: amount for name, amount in zip(nodes.resources, amounts.tolist(), strict=True) if amount}
+        if constraint.scope == Scope.NAME:
+            return constraint.holds(nodes.kinds[kind], nodes.names[row], sizes)
+        key = (kind, amounts.tobytes())
+        answer = self._answers.get(key)
+        if answer is None:
+            if len(self._answers) >= SIZES_MAX:
+                self._answers.clear()
+            answer = self._answers[key] = constraint.holds(nodes.kinds[kind], capacity=sizes)
+        return answer
+
+    def _grow(self) -> None:
+        """New rows, and all rows where there is a new resource, are of no kind at all, so that they are asked."""
+        rows = len(self._nodes.kind)
+        self._verdicts = np.zeros(rows, dtype=np.bool_)
+        self._kind = np.full(rows, -1, dtype=np.int32)
+        self._capacity = np.zeros((rows, len(self._nodes.resources)), dtype=np.int64)
+        self._answers.clear()
+
+
+def _parse(constraint: str) -> Constraint | None:
+    try:
+        return parse_constraint(constraint)
+    except ValueError:
+        return None

@@ -1,0 +1,57 @@
+"""Which of many classes might fit on one of a few rows: a bound, worked out for all at once. Called by the backlog.
+
+It looks at free amounts and at the kind of node, and may be too kind: rows are taken together where there are many.
+Whoever hopes in vain is told so by the filters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.order.class_table import Seats
+from shunter.planning.view import BoolArray, IntArray
+
+GROUPS_MAX = 64  # of rows: past it, neighbours in size are taken together, and only their best counts
+SITES_MAX = 256  # sets of demands on the kind of node that are told apart; past it kinds are not looked at
+CELLS_MAX = 1_000_000  # classes x rows compared at a time
+
+
+def may_fit(seats: Seats, numbers: IntArray, rows: IntArray, ledger: Ledger) -> BoolArray:
+    """For each of these seats: whether some row, or group of rows, has enough of everything that one task needs."""
+    rows = rows[ledger.eligible[rows]]
+    if not len(rows) or not len(numbers):
+        return np.zeros(len(numbers), np.bool_)
+    rows = rows[np.argsort(ledger.free[0][rows], kind="stable")] if len(rows) > GROUPS_MAX else rows
+    starts = np.linspace(0, len(rows), min(len(rows), GROUPS_MAX) + 1).astype(np.int64)[:-1]
+    free = np.maximum.reduceat(
+        np.maximum(ledger.free[:, rows], 0), starts, axis=1
+    )  # who needs none may overlook a debt
+    suits = _suits(seats, rows, starts, ledger)
+    found = np.empty(len(numbers), np.bool_)
+    batch = max(1, CELLS_MAX // len(starts))
+    for first in range(0, len(numbers), batch):
+        some = numbers[first : first + batch]
+        fits = np.ones((len(some), len(starts)), np.bool_)
+        for column in range(len(free)):
+            need = seats.needs[some, column]
+            if need.any():
+                fits &= need[:, np.newaxis] <= free[column]
+        if suits is not None:
+            fits &= suits[seats.site[some]]
+        found[first : first + batch] = fits.any(axis=1)
+    return found
+
+
+def _suits(seats: Seats, rows: IntArray, starts: IntArray, ledger: Ledger) -> BoolArray | None:
+    """By set of demands and group of rows: whether some row in it is of a kind that will do."""
+    if len(seats.examples) > SITES_MAX:
+        return None
+    for site in range(len(seats.examples)):
+        if site == len(seats.suitable):
+            seats.suitable.append(ledger.kinds.suit(seats.examples[site]))
+        elif len(seats.suitable[site]) < len(ledger.kinds):
+            seats.suitable[site] = ledger.kinds.suit(seats.examples[site])
+    by_row: BoolArray = np.array(seats.suitable)[:, ledger.kind[rows]]
+    suits: BoolArray = np.logical_or.reduceat(by_row, starts, axis=1)
+    return suits

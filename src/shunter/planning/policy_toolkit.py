@@ -1,0 +1,84 @@
+"""Help for those who write a policy of their own: how many tasks of a class each node would take, and taking room."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shunter.planning.explain.suggest import on_nodes
+from shunter.planning.filter.rules import HOST
+from shunter.planning.view import ClusterView, Decision, IntArray, Placement, Queued, TaskClass
+
+
+class Room:
+    """What is free on the nodes, less what was placed since. Made once for each decision."""
+
+    def __init__(self, view: ClusterView) -> None:
+        nodes = view.nodes
+        self._view = view
+        self._free: IntArray = (nodes.capacity - nodes.reserved)[: nodes.count]
+        self._gangs: set[int] = set()  # that were tried
+
+    def of(self, task_class: TaskClass) -> IntArray:
+        """How many tasks of the class fit on each row; 0 where the node would not take them at all."""
+        view, needs = self._view, on_nodes(task_class).needs
+        fitting = np.full(view.nodes.count, np.iinfo(np.int64).max // 2)
+        for resource, need in needs.items():
+            if resource not in view.nodes.resources:
+                return np.zeros(view.nodes.count, np.int64)
+            fitting = np.minimum(fitting, self._free[:, view.nodes.resources.index(resource)] // need)
+        if task_class.rules is not None and task_class.rules.distinct:
+            fitting = np.minimum(fitting, 1)
+        accepts = view.accepts(task_class) if view.accepts is not None else view.nodes.eligible[: view.nodes.count]
+        found: IntArray = np.where(accepts, np.maximum(fitting, 0), 0)
+        return found
+
+    def fill(self, decision: Decision, queued: Queued, rows: IntArray, most: int | None = None) -> int:
+        """Put as many of what waits on these rows as fit, in this order, `most` at most. Returns how many. A gang goes
+        whole, with all its classes, or not at all; one that is larger than `most` only if nothing was placed yet."""
+        rules = queued.task_class.rules
+        if rules is not None and rules.gang:
+            return self._fill_gang(decision, rules.gang, rows, most)
+        return self._fill(decision, queued, rows, queued.count if most is None else min(queued.count, most))
+
+    def _fill(self, decision: Decision, queued: Queued, rows: IntArray, count: int) -> int:
+        rows = self._apart(queued.task_class, np.asarray(rows))
+        room = self.of(queued.task_class)[rows]
+        if not len(room) or count <= 0:
+            return 0
+        counts = np.diff(np.minimum(np.cumsum(np.minimum(room, count)), count), prepend=0)
+        self.place(decision, queued.task_class, rows, counts)
+        return int(counts.sum())
+
+    def _fill_gang(self, decision: Decision, gang: int, rows: IntArray, most: int | None) -> int:
+        if gang in self._gangs:
+            return 0
+        self._gangs.add(gang)
+        members = [each for each in self._view.queued if each.task_class.rules and each.task_class.rules.gang == gang]
+        total, free, draft = sum(each.count for each in members), self._free.copy(), Decision(decision.based_on)
+        is_too_large = most is not None and total > most and (most <= 0 or decision.placements)
+        if is_too_large or any(self._fill(draft, each, rows, each.count) < each.count for each in members):
+            self._free = free
+            return 0
+        decision.placements += draft.placements
+        return total
+
+    def _apart(self, task_class: TaskClass, rows: IntArray) -> IntArray:
+        """Of rows that share the label by which tasks are kept apart, only the first that would take one."""
+        label = task_class.rules.distinct if task_class.rules is not None else ""
+        if label in ("", HOST):
+            return rows
+        nodes, room = self._view.nodes, self.of(task_class)
+        first: dict[str | None, int] = {}
+        for row in rows[room[rows] > 0].tolist():
+            first.setdefault(nodes.kinds[nodes.kind[row]].labels.get(label), row)
+        return np.array([row for value, row in first.items() if value is not None], np.int64)
+
+    def place(self, decision: Decision, task_class: TaskClass, rows: IntArray, counts: IntArray) -> None:
+        """Put `counts[i]` tasks on row `rows[i]` into the decision."""
+        rows, counts = np.asarray(rows, np.int64), np.asarray(counts, np.int64)
+        rows, counts = rows[counts > 0], counts[counts > 0]
+        if not len(rows):
+            return
+        for resource, need in on_nodes(task_class).needs.items():
+            self._free[rows, self._view.nodes.resources.index(resource)] -= need * counts
+        decision.placements.append(Placement(task_class.id, rows, counts))

@@ -1,0 +1,187 @@
+"""A cluster view put together from deltas (`planning.remote.delta_writer`). Policies cannot tell it from the engine's
+own.
+
+Kept by whoever decides elsewhere: external schedulers, policies outside of rounds, shadows, replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from shunter.model.batch_jobs import BatchJob
+from shunter.model.object_meta import ObjectName
+from shunter.model.schedulings import Scheduling
+from shunter.model.situations import OBJECTS, TASKS, Answers, NodeRows, ViewDelta
+from shunter.model.testbeds import Testbed
+from shunter.planning.filter.filters import FILTERS
+from shunter.planning.filter.hard_rules import Law
+from shunter.planning.filter.node_ledger import Ledger
+from shunter.planning.order.pending_queue import Waiting
+from shunter.planning.remote.view_queries import Recorded, read_class
+from shunter.planning.remote.view_scope import empty_nodes, grow, limit_view, widen
+from shunter.planning.view import BoolArray, ClusterView, IntArray, NodeKind, Nodes, Queued, QueueRules, TaskClass
+
+Kept = TypeVar("Kept", Testbed, BatchJob, Scheduling)
+
+
+class GapInDeltas(Exception):
+    """A delta is missing: the reader has to begin again, with a whole one."""
+
+
+class ViewReader:
+    """What `wants` does not name is not in the view. `missing` counts questions that the deltas could not answer."""
+
+    def __init__(self, wants: Collection[str]) -> None:
+        self._wants = frozenset(wants)
+        self._number = 0
+        self._answers: Recorded | None = None
+        self._missing = 0
+        self._ledger = Ledger()
+        self._start()
+
+    def read(self, delta: ViewDelta) -> ClusterView:
+        """The view as of this delta; it is valid until the next one is read. Raises GapInDeltas."""
+        if delta.is_whole:
+            self._start()
+        elif delta.number != self._number + 1:
+            raise GapInDeltas(f"delta {delta.number} came after {self._number}")
+        self._number = delta.number
+        if TASKS in self._wants:
+            _read_nodes(self._nodes, delta)
+            self._read_queued(delta)
+            self._read_limits(delta)
+        if OBJECTS in self._wants:
+            _read_objects(self._testbeds, delta.testbeds, delta.testbeds_gone)
+            _read_objects(self._batch_jobs, delta.batch_jobs, delta.batch_jobs_gone)
+            _read_objects(self._schedulings, delta.schedulings, delta.schedulings_gone)
+        return self._view(delta)
+
+    @property
+    def missing(self) -> int:
+        return self._missing + (self._answers.missing if self._answers is not None else 0)
+
+    def _start(self) -> None:
+        self._nodes = empty_nodes(resources=())
+        self._waiting = Waiting()
+        self._classes: dict[int, TaskClass] = {}
+        self._usage: dict[tuple[str, str], IntArray] = {}
+        self._queues: dict[str, QueueRules] = {}
+        self._licences: dict[str, tuple[int, int]] = {}
+        self._testbeds: dict[ObjectName, Testbed] = {}
+        self._batch_jobs: dict[ObjectName, BatchJob] = {}
+        self._schedulings: dict[ObjectName, Scheduling] = {}
+
+    def _read_queued(self, delta: ViewDelta) -> None:
+        for row in delta.classes:
+            self._classes[row.id] = read_class(row)
+        for class_id in delta.gone:
+            self._waiting.drop(class_id)
+        for each in delta.queued:
+            task_class = self._classes[each.class_id]
+            avoid = frozenset(each.avoid)
+            self._waiting.put(Queued(task_class, each.count, each.since, each.since_ms, each.estimate_s, avoid))
+        for class_id in delta.gone:
+            if self._waiting.get(class_id) is None:
+                self._classes.pop(class_id, None)
+
+    def _read_limits(self, delta: ViewDelta) -> None:
+        for row in delta.usage:
+            if row.amounts is None:
+                del self._usage[row.namespace, row.user]
+            else:
+                self._usage[row.namespace, row.user] = np.array(row.amounts, np.int64)
+        if delta.queues is not None:
+            self._queues = {
+                row.name: QueueRules(row.is_paused, row.is_strict, row.running_max, row.running) for row in delta.queues
+            }
+        if delta.licences is not None:
+            self._licences = {row.name: (row.total, row.used) for row in delta.licences}
+
+    def _view(self, delta: ViewDelta) -> ClusterView:
+        self._missing = self.missing
+        answers = Recorded(delta.answers or Answers(), self._nodes.count, self._classes)
+        self._answers = answers
+        view = ClusterView(
+            version=delta.version,
+            nodes=self._nodes,
+            queued=self._waiting,
+            usage=self._usage,
+            queues=self._queues,
+            licences=self._licences,
+            preempt_gap=delta.preempt_gap,
+            reserve_after_s=delta.reserve_after_s,
+            hold_after_s=delta.hold_after_s,
+            testbeds=self._testbeds,
+            batch_jobs=self._batch_jobs,
+            schedulings=self._schedulings,
+            running=answers.running,
+            classes=answers.class_of,
+            lowest_priority=answers.lowest_priority,
+            tally=answers.tally,
+            leaving=answers.leaving,
+            presence=answers.presence,
+            matches=answers.matches,
+            repels=answers.repels if delta.answers is not None and delta.answers.repels is not None else None,
+            called=answers.called,
+            longest_s=answers.longest_s if delta.answers is not None and delta.answers.longest_s else None,
+        )
+        view = limit_view(view, self._wants)
+        return replace(view, accepts=self._accepts(view)) if TASKS in self._wants else view
+
+    def _accepts(self, view: ClusterView) -> Callable[[TaskClass], BoolArray]:
+        """As the manager would say it, but for filters that its plugins bring. Worked out when it is asked."""
+        laws: list[Law] = []
+
+        def accepts(task_class: TaskClass) -> BoolArray:
+            if not laws:
+                self._ledger.sync(view.nodes)
+                laws.append(Law(view, self._ledger, FILTERS))
+            return laws[0].accepts(task_class)
+
+        return accepts
+
+
+def _read_nodes(nodes: Nodes, delta: ViewDelta) -> None:
+    if delta.resources is not None:
+        widen(nodes, delta.resources)
+    grow(nodes, delta.count)
+    for row in range(nodes.count, delta.count):
+        nodes.names.append(delta.names[row])
+    nodes.count = delta.count
+    nodes.kinds.extend(NodeKind(kind.datacenter, kind.labels, kind.attributes) for kind in delta.kinds)
+    if delta.nodes is not None:
+        _put_rows(nodes, delta.nodes)
+    if delta.capacity is not None:
+        for resource, amounts in delta.capacity.amounts.items():
+            nodes.capacity[delta.capacity.rows, nodes.resources.index(resource)] = amounts
+
+
+def _put_rows(nodes: Nodes, told: NodeRows) -> None:
+    if told.rows:
+        rows = np.array(told.rows, np.int64)
+        nodes.tick += 2  # whoever looks again at what changed at the last tick must find just the last row
+        nodes.changed[rows] = nodes.tick - 1
+        nodes.changed[rows[-1]] = nodes.tick
+        nodes.tasks[rows] = told.tasks
+        for resource, amounts in told.reserved.items():
+            nodes.reserved[rows, nodes.resources.index(resource)] = amounts
+    columns = ((nodes.tasks, told.uncounted), (nodes.busy, told.busy), (nodes.eligible, told.eligible))
+    for column, values in (*columns, (nodes.owner, told.owner), (nodes.kind, told.kind)):
+        if values:
+            column[list(values)] = list(values.values())
+    for row, text in told.because.items():
+        if text:
+            nodes.ineligible_because[row] = text
+        else:
+            nodes.ineligible_because.pop(row, None)
+
+
+def _read_objects(objects: dict[ObjectName, Kept], changed: Iterable[Kept], gone: Iterable[ObjectName]) -> None:
+    for name in gone:
+        del objects[name]
+    for each in changed:
+        objects[each.meta.object_name] = each

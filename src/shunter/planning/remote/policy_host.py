@@ -1,0 +1,32 @@
+"""A policy and the view that it decides on, kept from deltas: the same in the manager's process, in an external
+scheduler, in shadow, and in a replay."""
+
+from __future__ import annotations
+
+from shunter.model.situations import DecisionRow, Situation
+from shunter.planning.remote.decision_rows import decision_row
+from shunter.planning.remote.delta_reader import ViewReader
+from shunter.planning.remote.view_scope import wants_of
+from shunter.planning.view import ClusterView, Decides, Decision
+
+
+class Thinker:
+    def __init__(self, policy: Decides) -> None:
+        self.policy = policy
+        self._reader = ViewReader(wants_of(policy))
+
+    def look(self, situation: Situation) -> ClusterView:
+        """Take in what is new. Must hear of every situation in order, also of those on which it does not decide."""
+        return self._reader.read(situation.delta)
+
+    def decide(self, situation: Situation) -> DecisionRow:
+        """Take in what is new, and decide."""
+        decision = self.policy.decide(self.look(situation), situation.now, situation.budget)
+        if not isinstance(decision, Decision):
+            raise TypeError(f"decide answered {decision!r}, not a Decision")
+        return decision_row(decision, situation.delta.number)
+
+    @property
+    def missing(self) -> int:
+        """Questions of the policy that the deltas could not answer."""
+        return self._reader.missing

@@ -1,0 +1,124 @@
+"""What of a view a policy gets to see: what it wants, in every mode alike, and nothing else.
+
+A policy says it by its attribute `wants`. Called by the engine for policies in rounds and by readers of deltas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from shunter.model.resources import STANDARD
+from shunter.model.situations import NAMES, OBJECTS, RULES, RUNNING, TASKS, WANTS_DEFAULT
+from shunter.planning.order.pending_queue import Waiting
+from shunter.planning.view import ClusterView, Decides, NodeKind, Nodes
+
+ROWS_MIN = 64
+COLUMNS = ("capacity", "reserved", "busy", "tasks", "eligible", "owner", "kind", "changed")
+
+
+def wants_of(policy: Decides) -> tuple[str, ...]:
+    return tuple(getattr(policy, "wants", WANTS_DEFAULT))
+
+
+def limit_view(view: ClusterView, wants: Collection[str]) -> ClusterView:
+    less: dict[str, Any] = {}
+    if TASKS not in wants:
+        less |= {"nodes": empty_nodes(), "queued": Waiting(), "usage": {}, "queues": {}, "licences": {}}
+        less |= {"preempt_gap": None, "reserve_after_s": None, "hold_after_s": None}
+    if OBJECTS not in wants:
+        less |= {"testbeds": {}, "batch_jobs": {}, "schedulings": {}}
+    if RUNNING not in wants:
+        less |= {"running": None, "classes": None, "lowest_priority": None, "longest_s": None}
+    if RULES not in wants:
+        less |= {"tally": None, "leaving": None, "presence": None, "matches": None, "repels": None}
+    if NAMES not in wants:
+        less["called"] = None
+    return replace(view, accepts=None, **less) if less else view
+
+
+def empty_nodes(resources: Sequence[str] = STANDARD) -> Nodes:
+    """Room for some nodes; only row 0, which is none."""
+    rows, width = ROWS_MIN, len(resources)
+    return Nodes(
+        resources=list(resources),
+        capacity=np.zeros((rows, width), np.int64),
+        reserved=np.zeros((rows, width), np.int64),
+        busy=np.zeros(rows),
+        tasks=np.zeros(rows, np.int64),
+        eligible=np.zeros(rows, np.bool_),
+        owner=np.zeros(rows, np.int64),
+        kind=np.zeros(rows, np.int32),
+        changed=np.zeros(rows, np.int64),
+        kinds=[NodeKind("", {}, {})],
+        names=[""],
+    )
+
+
+@contextmanager
+def read_only(nodes: Nodes) -> Iterator[None]:
+    """Meanwhile nobody can write to the columns, which are the engine's own: whoever tries hears of it."""
+    columns = [getattr(nodes, name) for name in COLUMNS]
+    try:
+        for column in columns:
+            column.flags.writeable = False
+        yield
+    finally:
+        for column in columns:
+            column.flags.writeable = True
+
+
+def widen(nodes: Nodes, resources: Sequence[str]) -> None:
+    """Make room for further resources; those that there are stay where they are."""
+    more = np.zeros((len(nodes.changed), len(resources) - len(nodes.resources)), np.int64)
+    nodes.resources.extend(resources[len(nodes.resources) :])
+    nodes.capacity, nodes.reserved = np.hstack([nodes.capacity, more]), np.hstack([nodes.reserved, more])
+
+
+def grow(nodes: Nodes, count: int) -> None:
+    """Make room for so many rows."""
+    have = len(nodes.changed)
+    if count <= have:
+        return
+    more = max(count, have * 2) - have
+    for name in COLUMNS:
+        old = getattr(nodes, name)
+        setattr(nodes, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))
+
+
+def view_hash(view: ClusterView) -> str:
+    """Equal for views that show the same, however they were put together. It reads everything: for tests and records
+    of single moments, not for every round."""
+    nodes, count = view.nodes, view.nodes.count
+    digest = blake2b(digest_size=16)
+    for name in COLUMNS[:-1]:  # when rows changed is counted by everybody for himself
+        digest.update(np.ascontiguousarray(getattr(nodes, name)[:count]).tobytes())
+    told = (
+        nodes.resources, nodes.names[:count], [_kind_key(kind) for kind in nodes.kinds],
+        sorted(nodes.ineligible_because.items()),
+        [_queued_key(queued) for queued in view.queued],
+        sorted((who, amounts.tolist()) for who, amounts in view.usage.items()),
+        sorted(view.queues.items(), key=lambda item: item[0]), sorted(view.licences.items()),
+        view.preempt_gap, view.reserve_after_s, view.hold_after_s,
+        list(view.testbeds.items()), list(view.batch_jobs.items()), list(view.schedulings.items()),
+    )  # fmt: skip
+    digest.update(repr(told).encode())
+    return digest.hexdigest()
+
+
+def _kind_key(kind: NodeKind) -> tuple[Any, ...]:
+    return kind.datacenter, sorted(kind.labels.items()), sorted(kind.attributes.items())
+
+
+def _queued_key(queued: Any) -> tuple[Any, ...]:
+    each = queued.task_class
+    return (
+        each.id, sorted(each.needs.items()), each.namespace, each.user, each.priority, each.datacenters,
+        each.constraints, each.queue, each.runtime, each.deadline_ms, each.rules,
+        queued.count, queued.since, queued.since_ms, queued.estimate_s, sorted(queued.avoid),
+    )  # fmt: skip

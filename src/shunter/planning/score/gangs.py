@@ -1,0 +1,130 @@
+"""Gangs: classes that start together or not at all, also across groups. The planner brings a gang when the first of its
+classes has its turn; preemption and backfill try gangs on scratch sites.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shunter.planning.score.pick import Picked
+from shunter.planning.score.workspace import Ceiling, Site
+from shunter.planning.view import Queued, TaskClass
+
+Placed = list[tuple[Queued, Picked]]
+Ceilings = Callable[[Queued], Sequence[Ceiling]]  # what a member must leave alone
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """What has its turn as one: a gang with all its classes, or a class whose tasks each go by themselves."""
+
+    members: tuple[Queued, ...]
+    gang: int = 0
+
+    @property
+    def count(self) -> int:
+        return sum(each.count for each in self.members)
+
+    @property
+    def priority(self) -> int:
+        """Of the least important member, so that nobody is ended for the sake of less."""
+        return min(each.task_class.priority for each in self.members)
+
+    @property
+    def since_ms(self) -> int:
+        return min(each.since_ms for each in self.members)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it may lack nothing, or takes what it gets."""
+        return self.gang > 0
+
+
+def no_ceilings(_: Queued) -> Sequence[Ceiling]:
+    return ()
+
+
+def gang_of(task_class: TaskClass) -> int:
+    """The number of its gang; 0 if it has none."""
+    return task_class.rules.gang if task_class.rules is not None else 0
+
+
+def place_gang(members: Sequence[Queued], site: Site, ceilings: Ceilings = no_ceilings) -> Placed | None:
+    """Put all tasks of all members on the site, or leave it as it was and answer None.
+
+    First as the policy would, member by member. A policy that spreads tasks may leave no node with room for the large
+    ones, so the second try packs them, the largest first; the third one begins with those that have the least choice. A
+    perfect packing is not looked for: that takes too long.
+    """
+    if not may_fit(members, site):
+        return None
+    placed = _place_all(members, site, ceilings)
+    if placed is None and (len(members) > 1 or site.score.name != "bin-pack"):
+        largest = largest_first(members, site)
+        placed = _place_all(largest, site.packing(), ceilings)
+        choosy = least_choice_first(largest, site) if placed is None else largest
+        if choosy != largest:
+            placed = _place_all(choosy, site.packing(), ceilings)
+    return placed
+
+
+def may_fit(members: Sequence[Queued], site: Site) -> bool:
+    """Whether each class by itself has room enough: quick, and most gangs that cannot start end here."""
+    ledger = site.ledger
+    rows = np.flatnonzero(ledger.eligible[: ledger.count])
+    for each in members:
+        if any(resource not in ledger.column for resource in each.task_class.needs):
+            return False
+        if int(np.maximum(ledger.room(each.task_class, rows, each.count), 0).sum()) < each.count:
+            return False
+    return True
+
+
+def _place_all(members: Sequence[Queued], site: Site, ceilings: Ceilings) -> Placed | None:
+    cursor = site.ledger.cursor
+    placed: Placed = []
+    for queued in members:
+        picked = site.pick(queued, queued.count, ceilings(queued))
+        if int(picked.counts.sum()) < queued.count:
+            take_all_back(placed, site, cursor)
+            return None
+        site.put(queued.task_class, picked)
+        placed.append((queued, picked))
+    return placed
+
+
+def take_all_back(placed: Placed, site: Site, cursor: int) -> None:
+    """As if nothing had been put there since round-robin's cursor stood at that row."""
+    for queued, picked in reversed(placed):
+        site.take_back(queued.task_class, picked)
+    site.ledger.cursor = cursor
+    site.ledger.tighten()
+
+
+def largest_first(members: Sequence[Queued], site: Site) -> list[Queued]:
+    """By the largest share of the largest node that one task takes."""
+    return sorted(members, key=lambda each: -_size(each, site))
+
+
+def least_choice_first(members: Sequence[Queued], site: Site) -> list[Queued]:
+    """By how many more of them would have room, were they alone. Of those that keep apart a node takes one."""
+    ledger = site.ledger
+    rows = np.flatnonzero(ledger.eligible[: ledger.count])
+
+    def choice(queued: Queued) -> int:
+        rules = queued.task_class.rules
+        most = 1 if rules is not None and rules.distinct else queued.count
+        return int(np.clip(ledger.room(queued.task_class, rows, most), 0, most).sum()) - queued.count
+
+    return sorted(members, key=choice)
+
+
+def _size(queued: Queued, site: Site) -> float:
+    ledger, needs = site.ledger, queued.task_class.needs
+    if any(resource not in ledger.column for resource in needs):
+        return math.inf
+    return max((need / max(int(ledger.capacity(resource).max()), 1) for resource, need in needs.items()), default=0.0)

@@ -1,0 +1,184 @@
+"""Which nodes get how many tasks of a class. Called by the planner with the prices of all nodes.
+
+The yardstick is the greedy that places one task at a time: on the node with the least price, the lower row if several
+have it, after which that node asks the price of one task more. All three ways below give exactly its result; a property
+test holds them against it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from shunter.planning.score.scores import More, Shape
+from shunter.planning.view import FloatArray, IntArray
+
+SAMPLE_SIZE = 1000  # of the prices, when looking for the k-th least
+SAMPLE_MARGIN = 50  # how far beside its place in the sample it may lie: three times the usual deviation
+NARROW_SHARE = 20  # where fewer than one row in so many is asked for, most are left out first
+NARROW_STRIDE = 8
+NARROW_MARGIN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the nodes ask for tasks of one class."""
+
+    prices: FloatArray  # by row, of the next task; infinite where the node cannot take one
+    price: Callable[[IntArray, More], FloatArray]  # of one task more, after that many others of the class
+    room: Callable[[IntArray], IntArray]  # how many fit, at least 1 where the price is finite
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """`counts[i]` tasks, at least one, go to row `rows[i]`; no row is named twice."""
+
+    rows: IntArray
+    counts: IntArray
+
+
+def pick(offer: Offer, count: int, shape: Shape) -> Picked:
+    """The nodes for `count` tasks, or for as many as find a place."""
+    if count == 1:
+        return _pick_one(offer.prices)
+    return _PICKS[shape](offer, count)
+
+
+def pick_rising(offer: Offer, count: int) -> Picked:
+    """The `count` least of all prices that all nodes would ask in turn.
+
+    The greedy takes prices in ascending order, for no node's next price is below its last. So find the waterline, the
+    count-th least price; whatever is below it is taken, and of those level with it the lower rows' come first. A node
+    can ask thousands of prices, but few are near the line: compute a band of them, and a deeper band only for nodes
+    all of whose known prices are taken. More known prices can only lower the line, so nobody else has to be looked at.
+    """
+    rows = _cheapest_rows(offer.prices, count)
+    if not len(rows):
+        return Picked(rows, rows)
+    if len(rows) == count and offer.price(rows, 1).min() > offer.prices[rows].max():
+        return Picked(rows, np.ones(count, dtype=np.int64))  # no second task is as cheap as the dearest first one
+    room = offer.room(rows)
+    pool: FloatArray = np.empty(0)
+    bands: list[tuple[IntArray, FloatArray]] = []
+    deeper, depth, width = np.arange(len(rows)), 0, count // len(rows) + 2
+    while len(deeper):
+        width = min(width, int(room[deeper].max()) - depth)
+        level = np.arange(depth, depth + width)[:, np.newaxis]
+        asked = np.where(level < room[deeper], offer.price(rows[deeper], level), np.inf)
+        bands.append((deeper, asked))
+        pool = np.concatenate([pool, asked.ravel()])
+        waterline = _kth_least(pool, count - 1) if count <= len(pool) else math.inf
+        counts = _taken(bands, waterline, len(rows), count)
+        depth, width = depth + width, width * 2
+        deeper = deeper[(counts[deeper] == depth) & (room[deeper] > depth)]
+    served = counts > 0
+    return Picked(rows[served], counts[served])
+
+
+def pick_falling(offer: Offer, count: int) -> Picked:
+    """Fill node after node to the brim, the cheapest first.
+
+    Once the greedy has chosen a node, that node asks no more than before and stays the cheapest until it is full. So
+    one sort and a running sum of the room tell how far `count` tasks reach.
+    """
+    rows = _cheapest_rows(offer.prices, count)
+    rows = rows[np.argsort(offer.prices[rows], kind="stable")]
+    filled = np.cumsum(offer.room(rows))
+    reached = int(np.searchsorted(filled, count)) + 1
+    counts = np.diff(np.minimum(filled[:reached], count), prepend=0)
+    return Picked(rows[:reached], counts)
+
+
+def pick_any(offer: Offer, count: int) -> Picked:
+    """One task at a time, with the nodes' next prices in a heap."""
+    rows = np.flatnonzero(offer.prices < np.inf)
+    room = dict(zip(rows.tolist(), offer.room(rows).tolist(), strict=True))
+    heap = list(zip(offer.prices[rows].tolist(), rows.tolist(), strict=True))
+    heapq.heapify(heap)
+    counts: Counter[int] = Counter()
+    while heap and count:
+        row = heap[0][1]
+        counts[row] += 1
+        count -= 1
+        if counts[row] < room[row]:
+            price = float(offer.price(np.array([row]), counts[row])[0])
+            heapq.heapreplace(heap, (price, row))
+        else:
+            heapq.heappop(heap)
+    return Picked(np.array(list(counts), dtype=np.int64), np.array(list(counts.values()), dtype=np.int64))
+
+
+_PICKS = {Shape.RISING: pick_rising, Shape.FALLING: pick_falling, Shape.ANY: pick_any}
+
+
+def _pick_one(prices: FloatArray) -> Picked:
+    row = prices.argmin()
+    found = [1] if prices[row] < math.inf else []
+    return Picked(np.array([row] * len(found), dtype=np.int64), np.array(found, dtype=np.int64))
+
+
+def _cheapest_rows(prices: FloatArray, count: int) -> IntArray:
+    """The `count` rows with the least prices, lower rows first among equals, in ascending order of rows.
+
+    No others can be needed: each of these takes one task at least before any other row comes cheapest.
+    """
+    if count * NARROW_SHARE < len(prices):
+        near = _narrow(prices, count)
+        if near is not None:
+            return near[_cheapest_rows(prices[near], count)]
+    if count < len(prices):
+        limit = _kth_least(prices, count - 1)
+        if limit < np.inf:
+            below = np.flatnonzero(prices < limit)
+            level = np.flatnonzero(prices == limit)[: count - len(below)]
+            return np.sort(np.concatenate([below, level]))
+    return np.flatnonzero(prices < np.inf)
+
+
+def _narrow(prices: FloatArray, count: int) -> IntArray | None:
+    """The rows no dearer than a price below which there are `count` rows at least; None if the guess was too low.
+
+    A thin sample guesses it; being generous costs little, for few rows are asked for.
+    """
+    sample = prices[::NARROW_STRIDE]
+    place = min(count * 2 // NARROW_STRIDE + NARROW_MARGIN, len(sample) - 1)
+    rows = np.flatnonzero(prices <= np.partition(sample, place)[place])
+    return rows if count <= len(rows) < len(prices) else None
+
+
+def _kth_least(values: FloatArray, k: int) -> float:
+    """The number that would stand at place k if the values were sorted.
+
+    A sorted sample tells between which two numbers it lies; only what lies between them is left to look through. This
+    is Floyd and Rivest's idea. `np.partition` alone takes ten times as long, and far longer on runs of equal numbers.
+    """
+    while len(values) > SAMPLE_SIZE * 2:
+        sample = np.sort(values[:: len(values) // SAMPLE_SIZE])
+        place = k * len(sample) // len(values)
+        low = sample[place - SAMPLE_MARGIN] if place >= SAMPLE_MARGIN else -math.inf
+        high = sample[place + SAMPLE_MARGIN] if place + SAMPLE_MARGIN < len(sample) else math.inf
+        for pivot in (low, high):
+            if np.count_nonzero(values < pivot) <= k < np.count_nonzero(values <= pivot):
+                return float(pivot)
+        below, between = int(np.count_nonzero(values <= low)), values[(values > low) & (values < high)]
+        if not below <= k < below + len(between) or 2 * len(between) > len(values):
+            break  # an unlucky sample
+        values, k = between, k - below
+    return float(np.partition(values, k)[k])
+
+
+def _taken(bands: list[tuple[IntArray, FloatArray]], waterline: float, rows: int, count: int) -> IntArray:
+    """How many of its known prices each row gets: all below the waterline, and those level with it while tasks last."""
+    below, level = np.zeros(rows, dtype=np.int64), np.zeros(rows, dtype=np.int64)
+    for members, asked in bands:
+        below[members] += np.count_nonzero(asked < waterline, axis=0)
+        if waterline < math.inf:
+            level[members] += np.count_nonzero(asked == waterline, axis=0)
+    left = count - int(below.sum())
+    taken: IntArray = below + np.clip(left - (np.cumsum(level) - level), 0, level)
+    return taken
