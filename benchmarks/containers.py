@@ -19,9 +19,9 @@ import uvloop
 from benchmarks.cluster import seconds_of
 from benchmarks.measure import Bar, Report, read_options, take_turns
 from shunter.adapters.system.clock import SystemClock
-from shunter.model.jobs import Container, TaskSpec
-from shunter.model.messages import Ack, Hello, Inventory, Order, Orders, Welcome, WorkerMessage
-from shunter.model.messages import Report as TaskReport
+from shunter.model.job.spec import Container, TaskSpec
+from shunter.model.protocol.worker_messages import Ack, Hello, Inventory, Order, Orders, Welcome, WorkerMessage
+from shunter.model.protocol.worker_messages import Report as TaskReport
 from shunter.worker.settings import WorkerSettings
 from shunter.worker.worker import Worker
 from tests.services import docker_daemon

@@ -25,7 +25,7 @@ from shunter.adapters.system.clock import SystemClock
 from shunter.adapters.system.garbage import collect_seldom
 from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
-from shunter.model.jobs import GroupSpec, JobSpec, TaskSpec
+from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.planning.planner import build_policy
 from shunter.simulation.direct import SimulatedWorkers
 from shunter.simulation.fleet import simulated_hellos

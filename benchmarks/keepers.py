@@ -17,9 +17,9 @@ import uvloop
 from benchmarks.arrays import run_xargs
 from benchmarks.measure import Bar, Report, Sample, read_options, take_turns
 from shunter.adapters.system.clock import SystemClock
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Ack, Hello, Inventory, Order, Orders, Welcome, WorkerMessage
-from shunter.model.messages import Report as TaskReport
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Ack, Hello, Inventory, Order, Orders, Welcome, WorkerMessage
+from shunter.model.protocol.worker_messages import Report as TaskReport
 from shunter.worker.settings import WorkerSettings
 from shunter.worker.worker import Worker
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from shunter.model.lifecycles import MACHINES, Machine
-from shunter.model.object_lifecycles import OBJECT_MACHINES
+from shunter.model.objects.object_lifecycles import OBJECT_MACHINES
 
 LIFECYCLES = Path(__file__).parent.parent / "docs" / "lifecycles.md"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from shunter.model.manifests import job_schema
-from shunter.model.object_manifests import object_schema
-from shunter.model.objects import KINDS
+from shunter.model.job.manifests import job_schema
+from shunter.model.objects.object_manifests import object_schema
+from shunter.model.objects.objects import KINDS
 
 FOLDER = Path(__file__).parents[1] / "docs" / "schema"
 

@@ -9,9 +9,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shunter.model.object_meta import ObjectName as ObjectName
-    from shunter.model.schedulings import SchedulingSpec as SchedulingSpec
-    from shunter.model.schedulings import SlotJob as SlotJob
+    from shunter.model.objects.object_meta import ObjectName as ObjectName
+    from shunter.model.objects.schedulings import SchedulingSpec as SchedulingSpec
+    from shunter.model.objects.schedulings import SlotJob as SlotJob
     from shunter.planning.policy_toolkit import Room as Room
     from shunter.planning.view import ClusterView as ClusterView
     from shunter.planning.view import Decision as Decision
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from shunter.sdk.schedulers.driver import ExternalScheduler as ExternalScheduler
 
 _FROM = {
-    "ObjectName": "shunter.model.object_meta",
-    "SchedulingSpec": "shunter.model.schedulings",
-    "SlotJob": "shunter.model.schedulings",
+    "ObjectName": "shunter.model.objects.object_meta",
+    "SchedulingSpec": "shunter.model.objects.schedulings",
+    "SlotJob": "shunter.model.objects.schedulings",
     "ExternalScheduler": "shunter.sdk.schedulers.driver",
     "Room": "shunter.planning.policy_toolkit",
     **dict.fromkeys(

@@ -13,16 +13,16 @@ from typing import Any
 
 import msgspec
 
-from shunter.model.batch_jobs import BatchJob, BatchJobState
 from shunter.model.errors import Conflict, Gone, NotFound
-from shunter.model.object_drafts import check_own, is_settled, settle
-from shunter.model.object_manifests import read_objects
-from shunter.model.object_meta import Meta, ObjectName
-from shunter.model.object_wire import kind_of, object_document
-from shunter.model.objects import Draft, Object, ObjectEvent, Spec
-from shunter.model.past_schedulings import PastScheduling, PastSchedulingPage
-from shunter.model.schedulings import Scheduling
-from shunter.model.testbeds import Testbed
+from shunter.model.objects.apply_rules import check_own, is_settled, settle
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
+from shunter.model.objects.document_writer import kind_of, object_document
+from shunter.model.objects.object_manifests import read_objects
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.objects.objects import Draft, Object, ObjectEvent, Spec
+from shunter.model.objects.past_schedulings import PastScheduling, PastSchedulingPage
+from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.testbeds import Testbed
 from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectPage, ObjectQuery, PastQuery
 

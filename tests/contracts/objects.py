@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from shunter.model.batch_jobs import BatchJob
 from shunter.model.errors import Conflict, Gone, Invalid, NotFound
-from shunter.model.object_meta import ObjectName
-from shunter.model.object_wire import object_document
-from shunter.model.objects import Object, ObjectEvent
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.document_writer import object_document
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import Object, ObjectEvent
 from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectDesk, ObjectQuery, PastQuery
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from shunter import Client
-from shunter.model.views import EventView
+from shunter.model.rest.views import EventView
 from tests.e2e.cluster import Cluster, eventually
 from tests.e2e.crash_load import Acknowledged, Attempt
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shunter.model.documents import parse_documents
+from shunter.model.files.yaml_reader import parse_documents
 from tests.e2e.cluster import Cluster, eventually
 from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, job

@@ -9,8 +9,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from shunter.model.jobs import Container, TaskSpec
-from shunter.model.messages import LogData, Order, ReadLog
+from shunter.model.job.spec import Container, TaskSpec
+from shunter.model.protocol.worker_messages import LogData, Order, ReadLog
 from shunter.worker.logs import read_log
 from shunter.worker.runtimes.docker import DockerRuntime
 from shunter.worker.runtimes.docker.creation import HOME_LABEL

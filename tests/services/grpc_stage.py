@@ -14,7 +14,7 @@ import grpc.aio
 from shunter.adapters.grpc.buffer import SEND_BUFFER_BYTES_MAX
 from shunter.adapters.grpc.server import WorkerServer
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import Ack, Inventory, Report
+from shunter.model.protocol.worker_messages import Ack, Inventory, Report
 from shunter.proto.worker.v1 import worker_pb2 as pb
 from shunter.proto.worker.v1 import worker_pb2_grpc
 from shunter.simulation.scaled_clock import ScaledClock

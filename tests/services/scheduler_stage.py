@@ -16,7 +16,7 @@ from shunter.adapters.system.clock import SystemClock
 from shunter.engine.engine import Engine
 from shunter.gateway.schedulers import Schedulers
 from shunter.gateway.tokens import Tokens
-from shunter.model.jobs import GroupSpec, JobSpec, TaskSpec
+from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.planning.planner import build_policy
 from shunter.planning.policies import Catalogue
 from shunter.proto.v1 import external_scheduler_pb2 as pb

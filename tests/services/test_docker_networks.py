@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.jobs import Port
+from shunter.model.job.spec import Port
 from shunter.worker.runtimes.port import NotStarted
 from tests.services.docker_daemon import TestDaemon
 from tests.services.docker_stage import docker_staged, until

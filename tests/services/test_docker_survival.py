@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.jobs import Mount
+from shunter.model.job.spec import Mount
 from shunter.worker.runtimes.docker.creation import ATTEMPT_LABEL, HOME_LABEL
 from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway
 from shunter.worker.runtimes.port import Attempt, RuntimeGone

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.jobs import Mount
+from shunter.model.job.spec import Mount
 from shunter.worker.runtimes.port import NotStarted
 from tests.services.docker_daemon import IMAGE, TestDaemon, root_files
 from tests.services.docker_stage import docker_staged, until

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from shunter.model.jobs import Container, HealthCheck, Port
-from shunter.model.messages import Health, ReadStats, Report, Shutdown, Stop, StopRange
+from shunter.model.job.spec import Container, HealthCheck, Port
+from shunter.model.protocol.worker_messages import Health, ReadStats, Report, Shutdown, Stop, StopRange
 from shunter.worker.runtimes.docker.creation import HOME_LABEL
 from shunter.worker.runtimes.docker.daemon import Daemon
 from tests.services.docker_daemon import IMAGE, TestDaemon

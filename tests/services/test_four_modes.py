@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from shunter.adapters.grpc.external import SchedulerServer
 from shunter.engine.policy.replay import Replay
 from shunter.gateway.tokens import Tokens
-from shunter.model.flights import Began, Step, is_same
-from shunter.model.situations import DecisionAnswer, DecisionRow, Situation
+from shunter.model.protocol.flight_records import Began, Step, is_same
+from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
 from shunter.planning.view import ClusterView, Decides, Decision, Policy
 from shunter.ports.callers import Caller
 from shunter.scheduler import ExternalScheduler, Room

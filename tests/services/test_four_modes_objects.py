@@ -13,15 +13,15 @@ import pytest
 from msgspec.structs import replace
 
 from shunter.engine.policy.replay import Replay
-from shunter.model.batch_jobs import BatchJob, BatchJobSpec
-from shunter.model.flights import Began, Decided, Shown, Step, is_same
-from shunter.model.object_manifests import read_objects
-from shunter.model.object_meta import Meta, ObjectName
-from shunter.model.object_wire import kind_of
-from shunter.model.objects import Object, ObjectEvent
-from shunter.model.schedulings import Scheduling, SchedulingSpec
-from shunter.model.situations import DecisionRow, SchedulingRow, ViewDelta
-from shunter.model.testbeds import Testbed
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec
+from shunter.model.objects.document_writer import kind_of
+from shunter.model.objects.object_manifests import read_objects
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.objects.objects import Object, ObjectEvent
+from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
+from shunter.model.objects.testbeds import Testbed
+from shunter.model.protocol.flight_records import Began, Decided, Shown, Step, is_same
+from shunter.model.protocol.scheduler_messages import DecisionRow, SchedulingRow, ViewDelta
 from shunter.planning.view import ClusterView, Decision, Policy, SchedulingDraft
 from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectPage, ObjectQuery

@@ -15,7 +15,17 @@ from shunter.adapters.grpc.client import CONNECT_TIMEOUT_S, WorkerClient
 from shunter.adapters.grpc.listening import ServerTls
 from shunter.adapters.grpc.server import WorkerServer
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import Ack, Goodbye, Inventory, ManagerMessage, Refused, Report, Shutdown, Stop, Welcome
+from shunter.model.protocol.worker_messages import (
+    Ack,
+    Goodbye,
+    Inventory,
+    ManagerMessage,
+    Refused,
+    Report,
+    Shutdown,
+    Stop,
+    Welcome,
+)
 from shunter.ports.workers import Uplink
 from tests.services.grpc_stage import PATIENCE_S, TOKEN, Manager, ScriptedWorker, manager
 from tests.unit.watcher.stage import hello

@@ -22,13 +22,14 @@ from shunter.adapters.grpc.codec import (
     twin_of,
     worker_side,
 )
-from shunter.model.jobs import Container, HealthCheck, Mount, Port, TaskSpec
-from shunter.model.messages import Ack, Hello, ManagerMessage, WorkerMessage
+from shunter.model.job.spec import Container, HealthCheck, Mount, Port, TaskSpec
+from shunter.model.protocol import worker_messages
+from shunter.model.protocol.worker_messages import Ack, Hello, ManagerMessage, WorkerMessage
 from shunter.proto.worker.v1 import worker_pb2 as pb
 
 MANAGER_KINDS = typing.get_args(ManagerMessage)
 WORKER_KINDS = typing.get_args(WorkerMessage)
-STRUCTS = {name: kind for name, kind in vars(__import__("shunter.model.messages", fromlist=["*"])).items()
+STRUCTS = {name: kind for name, kind in vars(worker_messages).items()
            if isinstance(kind, type) and issubclass(kind, msgspec.Struct) and kind is not msgspec.Struct}  # fmt: skip
 
 

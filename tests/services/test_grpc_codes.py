@@ -12,9 +12,9 @@ import pytest
 
 from shunter.adapters.grpc.channel import STATUS
 from shunter.model.errors import Busy, Fenced
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Orders
-from shunter.model.refusals import PERMANENT, Code
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.refusals import PERMANENT, Code
+from shunter.model.protocol.worker_messages import Orders
 from shunter.proto.worker.v1 import worker_pb2 as pb
 from shunter.watcher.settings import WatcherSettings
 from tests.services.grpc_stage import ScriptedWorker, manager

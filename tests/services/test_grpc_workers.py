@@ -10,9 +10,19 @@ import pytest
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S
 from shunter.adapters.grpc.server import WorkerServer
 from shunter.model.errors import Unavailable
-from shunter.model.jobs import TaskSpec
+from shunter.model.job.spec import TaskSpec
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import Ended, Held, LogData, Order, Orders, Recall, Shutdown, Started, StatsData
+from shunter.model.protocol.worker_messages import (
+    Ended,
+    Held,
+    LogData,
+    Order,
+    Orders,
+    Recall,
+    Shutdown,
+    Started,
+    StatsData,
+)
 from shunter.proto.worker.v1 import worker_pb2 as pb
 from shunter.watcher.settings import WatcherSettings
 from tests.services.grpc_stage import TOKEN, ScriptedWorker, manager

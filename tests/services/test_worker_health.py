@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from shunter.model.jobs import HealthCheck, Port
-from shunter.model.messages import Health, Inventory, Report, Stop, StopRange
+from shunter.model.job.spec import HealthCheck, Port
+from shunter.model.protocol.worker_messages import Health, Inventory, Report, Stop, StopRange
 from shunter.plugins import HEALTH_CHECKS, Plugin
 from shunter.worker.health import checks
 from shunter.worker.health.port import Target, Unwell

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.messages import Hello
+from shunter.model.protocol.worker_messages import Hello
 from tests.services.worker_stage import Stage, staged
 
 pytestmark = pytest.mark.services

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.messages import Ended, ReadLog
+from shunter.model.protocol.worker_messages import Ended, ReadLog
 from shunter.worker.keeping import segments
 from tests.services.worker_stage import Stage, staged
 

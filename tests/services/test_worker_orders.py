@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shunter.adapters.system.clock import SystemClock
-from shunter.model.messages import (
+from shunter.model.protocol.worker_messages import (
     Ack,
     Heartbeat,
     MachineStats,

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from shunter.model.messages import Heartbeat, MachineSample, SetHeartbeat, TaskStats
+from shunter.model.protocol.worker_messages import Heartbeat, MachineSample, SetHeartbeat, TaskStats
 from shunter.worker.samples import SAMPLES_KEPT_MAX, TASK_AGE_MIN_S
 from shunter.worker.stats import machine_usage
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.jobs import Port, TaskSpec
-from shunter.model.messages import Ended, Recall, Started, Stop, StopRange
+from shunter.model.job.spec import Port, TaskSpec
+from shunter.model.protocol.worker_messages import Ended, Recall, Started, Stop, StopRange
 from tests.services.worker_stage import Stage, staged
 
 pytestmark = pytest.mark.services

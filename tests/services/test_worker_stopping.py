@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.messages import Recall, Returned, Shutdown, Stop, StopRange
+from shunter.model.protocol.worker_messages import Recall, Returned, Shutdown, Stop, StopRange
 from tests.services.worker_stage import Stage, gone, staged
 
 pytestmark = pytest.mark.services

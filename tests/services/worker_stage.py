@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from shunter.adapters.system.clock import SystemClock
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import (
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import (
     Ack,
     Ended,
     Goodbye,

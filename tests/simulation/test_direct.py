@@ -13,9 +13,9 @@ from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import StoreFailed, Unavailable
-from shunter.model.jobs import SERVICE, SYSTEM, Container, GroupSpec, HealthCheck, JobSpec, Port, Restart, TaskSpec
+from shunter.model.job.spec import SERVICE, SYSTEM, Container, GroupSpec, HealthCheck, JobSpec, Port, Restart, TaskSpec
 from shunter.model.lifecycles import TaskState
-from shunter.model.messages import Inventory, Shutdown
+from shunter.model.protocol.worker_messages import Inventory, Shutdown
 from shunter.planning.planner import build_policy
 from shunter.ports.store import Commit
 from shunter.simulation.direct import SimulatedWorkers

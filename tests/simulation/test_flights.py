@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.engine.policy.replay import Replay
-from shunter.model.flights import Began, Step
+from shunter.model.protocol.flight_records import Began, Step
 from shunter.planning.planner import build_policy
 from shunter.simulation.brains import Brains
 from shunter.simulation.world import simulate

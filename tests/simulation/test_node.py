@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from shunter.model.jobs import HealthCheck, Port, TaskSpec
-from shunter.model.messages import Ended, Hello, Order, Orders, Report, Returned, StopRange
+from shunter.model.job.spec import HealthCheck, Port, TaskSpec
+from shunter.model.protocol.worker_messages import Ended, Hello, Order, Orders, Report, Returned, StopRange
 from shunter.simulation.machine import Machine, Wave
 from shunter.simulation.node import SimulatedNode
 from shunter.simulation.outcomes import Outcomes, read_outcome

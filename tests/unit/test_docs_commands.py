@@ -13,10 +13,10 @@ import typer
 from typer.main import get_command
 
 from shunter.cli.main import app
-from shunter.model.documents import parse_documents
-from shunter.model.manifests import parse_job
-from shunter.model.object_manifests import read_objects
-from shunter.model.objects import KINDS
+from shunter.model.files.yaml_reader import parse_documents
+from shunter.model.job.manifests import parse_job
+from shunter.model.objects.object_manifests import read_objects
+from shunter.model.objects.objects import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

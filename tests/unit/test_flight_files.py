@@ -8,7 +8,7 @@ import pytest
 
 from shunter.adapters.files.flight import MARK, FlightFiles, read_frames, write_frames
 from shunter.model.errors import Invalid
-from shunter.model.flights import Began, encode_record
+from shunter.model.protocol.flight_records import Began, encode_record
 
 
 def began(number: int) -> bytes:

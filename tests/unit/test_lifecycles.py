@@ -11,7 +11,7 @@ import pytest
 
 from shunter.model.errors import InvalidMove
 from shunter.model.lifecycles import ATTEMPT, JOB, MACHINES, NODE, TASK, Machine, State
-from shunter.model.object_lifecycles import BATCH_JOB, OBJECT_MACHINES, SCHEDULING, SLOT, TESTBED
+from shunter.model.objects.object_lifecycles import BATCH_JOB, OBJECT_MACHINES, SCHEDULING, SLOT, TESTBED
 from tests.unit import object_tables
 
 ALL_MACHINES = (*MACHINES, *OBJECT_MACHINES)

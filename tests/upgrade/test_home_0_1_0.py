@@ -25,13 +25,13 @@ from shunter.engine.state.registries.queues import Queue
 from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
-from shunter.model.batch_jobs import BatchJobState
-from shunter.model.jobs import PORT_PREFIX, After, JobSpec
+from shunter.model.job.spec import PORT_PREFIX, After, JobSpec
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.model.object_meta import ObjectName
-from shunter.model.past_schedulings import PastRun, PastScheduling
-from shunter.model.schedulings import JobProgress, SchedulingState
-from shunter.model.testbeds import SlotState, TestbedState
+from shunter.model.objects.batch_jobs import BatchJobState
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.past_schedulings import PastRun, PastScheduling
+from shunter.model.objects.schedulings import JobProgress, SchedulingState
+from shunter.model.objects.testbeds import SlotState, TestbedState
 from shunter.ports.store import FinishedQuery, PastQuery
 
 from .home_0_1_0 import FINISHED, LAST, SNAPSHOT, SUBMITTED_MS, UNFINISHED, VERSION

@@ -9,7 +9,8 @@ from shunter.api.jobs import idempotency_key
 from shunter.api.objects import read_documents, show
 from shunter.api.routing import Context
 from shunter.model.errors import Invalid, Problem
-from shunter.model.object_views import (
+from shunter.model.objects.document_writer import kind_of
+from shunter.model.rest.object_views import (
     AppliedPage,
     AppliedView,
     ObjectView,
@@ -18,8 +19,7 @@ from shunter.model.object_views import (
     past_page,
     past_view,
 )
-from shunter.model.object_wire import kind_of
-from shunter.model.views import SubmittedJob
+from shunter.model.rest.views import SubmittedJob
 from shunter.ports.objects import Applied, PastQuery
 
 

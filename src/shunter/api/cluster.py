@@ -10,8 +10,8 @@ from shunter.api.exchange import JSON, Exchange, decode_json
 from shunter.api.references import parse_event_position
 from shunter.api.routing import Context
 from shunter.api.streams import EVENT_STREAM, stream_events
-from shunter.model import cluster_fields
-from shunter.model.views import ClusterInfo, EventPage, NodePage, NodeStatsView, NodeView
+from shunter.model.rest import cluster_fields
+from shunter.model.rest.views import ClusterInfo, EventPage, NodePage, NodeStatsView, NodeView
 from shunter.ports.gateway import EventPosition, EventQuery
 
 SMALL_SIZE_MAX = 64 * 2**10

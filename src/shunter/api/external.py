@@ -9,10 +9,14 @@ import msgspec
 from shunter.api.exchange import Exchange
 from shunter.api.jobs import DOCUMENT_SIZE_MAX
 from shunter.api.routing import Context
-from shunter.model.batch_jobs import BatchJob
 from shunter.model.errors import NotFound
-from shunter.model.external_fields import read_job, read_scheduling
-from shunter.model.external_views import (
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Object
+from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.testbeds import Testbed
+from shunter.model.rest.external_fields import read_job, read_scheduling
+from shunter.model.rest.external_views import (
     ExternalBatchJob,
     ExternalScheduling,
     ExternalTestbed,
@@ -20,13 +24,9 @@ from shunter.model.external_views import (
     external_scheduling,
     external_testbed,
 )
-from shunter.model.metric_views import MetricsView
-from shunter.model.name_fields import NAME
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Object
-from shunter.model.problems import Problems
-from shunter.model.schedulings import Scheduling
-from shunter.model.testbeds import Testbed
+from shunter.model.rest.metric_views import MetricsView
+from shunter.model.schema.name_fields import NAME
+from shunter.model.schema.problems import Problems
 from shunter.ports.objects import ObjectQuery
 
 _document_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder()

@@ -7,9 +7,9 @@ from shunter.api import external
 from shunter.api import parameters as p
 from shunter.api.metric_routes import FOUND, RUN, STEP
 from shunter.api.routing import Answer, RequestBody, Route
-from shunter.model import external_views as v
-from shunter.model.fields import text
-from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest import external_views as v
+from shunter.model.schema.fields import text
 
 BASE = "/external"
 IN_NAMESPACE = p.Query((p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.api.exchange import Exchange
 from shunter.api.routing import Answer, Context, Route
 from shunter.api.streams import OCTETS, stream_bytes
-from shunter.model.flights import FlightPage
+from shunter.model.protocol.flight_records import FlightPage
 
 FLIGHT = "/api/v1/flight"
 

@@ -14,11 +14,20 @@ from shunter.api.exchange import Exchange, decode_json, encode
 from shunter.api.references import parse_job_reference, parse_task_reference
 from shunter.api.routing import Context
 from shunter.api.streams import OCTETS, log_header, stream_lines, stream_log
-from shunter.model.documents import parse_documents
 from shunter.model.errors import Invalid, Problem
-from shunter.model.problems import shown
+from shunter.model.files.yaml_reader import parse_documents
+from shunter.model.rest.views import (
+    AttemptPage,
+    JobPage,
+    JobView,
+    SubmittedJob,
+    SubmittedJobs,
+    TaskPage,
+    TaskView,
+    WhyView,
+)
+from shunter.model.schema.problems import shown
 from shunter.model.signals import signal_number
-from shunter.model.views import AttemptPage, JobPage, JobView, SubmittedJob, SubmittedJobs, TaskPage, TaskView, WhyView
 from shunter.ports.gateway import JobQuery, JobReference, LogPiece, LogQuery, TaskQuery, TaskReference
 
 DOCUMENT_SIZE_MAX = 4 * 2**20  # of an object, and in YAML, of which a mebibyte takes a second

@@ -9,12 +9,12 @@ import msgspec
 from shunter.api.exchange import Exchange
 from shunter.api.jobs import idempotency_key, job_of
 from shunter.api.routing import Context
-from shunter.model.fields import Section
-from shunter.model.kept_fields import DEAD_CHOICE, QUEUE_PATCH
-from shunter.model.kept_views import DeadPage, Purged, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
-from shunter.model.name_fields import NAME
-from shunter.model.problems import Problems
-from shunter.model.views import JobView
+from shunter.model.rest.admin_fields import DEAD_CHOICE, QUEUE_PATCH
+from shunter.model.rest.admin_views import DeadPage, Purged, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
+from shunter.model.rest.views import JobView
+from shunter.model.schema.fields import Section
+from shunter.model.schema.name_fields import NAME
+from shunter.model.schema.problems import Problems
 from shunter.ports.gateway import DeadChoice, DispatchRequest, QueueChange
 
 SMALL_SIZE_MAX = 64 * 2**10

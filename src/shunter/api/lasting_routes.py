@@ -5,10 +5,10 @@ from __future__ import annotations
 from shunter.api import parameters as p
 from shunter.api import services, upkeep
 from shunter.api.routing import Answer, RequestBody, Route
-from shunter.model import views as v
-from shunter.model.fields import text
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.name_fields import NAME
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest import views as v
+from shunter.model.schema.fields import text
+from shunter.model.schema.name_fields import NAME
 
 JOB = "/api/v1/jobs/{job}"
 NODE = "/api/v1/nodes/{name}"

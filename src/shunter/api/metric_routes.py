@@ -6,9 +6,9 @@ from shunter.api import metrics
 from shunter.api import parameters as p
 from shunter.api.object_routes import IN_NAMESPACE
 from shunter.api.routing import Answer, Route
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.metric_views import MetricsView
-from shunter.model.name_fields import NAME
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.metric_views import MetricsView
+from shunter.model.schema.name_fields import NAME
 
 STEP_MAX_S = 999 * 3600
 NUMBER_MAX = 2**31

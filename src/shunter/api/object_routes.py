@@ -10,12 +10,12 @@ from shunter.api import parameters as p
 from shunter.api.jobs import KEY_PATTERN
 from shunter.api.objects import ANY_KIND, ObjectHandlers
 from shunter.api.routing import Answer, RequestBody, Route
-from shunter.model import object_views as v
-from shunter.model.fields import text
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.name_fields import NAME
-from shunter.model.object_fields import RESOURCE_VERSION_DIGITS_MAX
-from shunter.model.objects import BATCH_JOB, PLURALS
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.objects.object_fields import RESOURCE_VERSION_DIGITS_MAX
+from shunter.model.objects.objects import BATCH_JOB, PLURALS
+from shunter.model.rest import object_views as v
+from shunter.model.schema.fields import text
+from shunter.model.schema.name_fields import NAME
 
 BASE = "/api/v1"
 GROUP_VERSION = f"{BASE}/apis/{{group}}/{{version}}"

@@ -16,18 +16,18 @@ from shunter.api.exchange import Exchange, decode_json, encode
 from shunter.api.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
 from shunter.api.routing import Context
 from shunter.api.streams import stream_watch
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.documents import parse_documents
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
-from shunter.model.job_fields import API_VERSION as NATIVE_API_VERSION
-from shunter.model.merge_patch import merge_patch
-from shunter.model.name_fields import NAME
-from shunter.model.object_fields import CLAIM_LABELS, OWN_METADATA, OWN_SPEC
-from shunter.model.object_manifests import check_external
-from shunter.model.object_meta import Document, ObjectName
-from shunter.model.object_wire import object_document
-from shunter.model.objects import API_VERSIONS, TESTBED, Object, ObjectEvent
-from shunter.model.problems import Problems, shown
+from shunter.model.files.yaml_reader import parse_documents
+from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.document_writer import object_document
+from shunter.model.objects.object_fields import CLAIM_LABELS, OWN_METADATA, OWN_SPEC
+from shunter.model.objects.object_manifests import check_external
+from shunter.model.objects.object_meta import Document, ObjectName
+from shunter.model.objects.objects import API_VERSIONS, TESTBED, Object, ObjectEvent
+from shunter.model.rest.merge_patch import merge_patch
+from shunter.model.schema.name_fields import NAME
+from shunter.model.schema.problems import Problems, shown
 from shunter.ports.objects import ObjectQuery
 from shunter.testbeds.conditions import conditions_of
 from shunter.testbeds.unused_fields import unused_fields

@@ -15,15 +15,15 @@ from shunter.api.plans import PLAN_JOBS_MAX
 from shunter.api.problems import CONTENT_TYPE, ProblemDocument
 from shunter.api.references import JOB_PATTERN
 from shunter.api.routing import Answer, RequestBody, Route
-from shunter.model import cluster_fields, external_fields, kept_fields
-from shunter.model.documents import DOCUMENTS_MAX
-from shunter.model.job_fields import API_VERSION as NATIVE_API_VERSION
-from shunter.model.jobs import COUNT_MAX
-from shunter.model.manifests import job_schema
-from shunter.model.name_fields import LABELS, NAME
-from shunter.model.object_fields import EXTERNAL
-from shunter.model.object_manifests import object_schema
-from shunter.model.objects import GROUP, GROUP_ALIAS, KINDS, VERSION
+from shunter.model.files.yaml_reader import DOCUMENTS_MAX
+from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION
+from shunter.model.job.manifests import job_schema
+from shunter.model.job.spec import COUNT_MAX
+from shunter.model.objects.object_fields import EXTERNAL
+from shunter.model.objects.object_manifests import object_schema
+from shunter.model.objects.objects import GROUP, GROUP_ALIAS, KINDS, VERSION
+from shunter.model.rest import admin_fields, cluster_fields, external_fields
+from shunter.model.schema.name_fields import LABELS, NAME
 
 Document = dict[str, Any]
 
@@ -101,8 +101,8 @@ def _bodies() -> Document:
         "BulkSubmit": _object("items", jobs),
         "Plan": {"anyOf": [component("Job"), _object("items", jobs | {"maxItems": PLAN_JOBS_MAX})]},
         "ClusterPatch": cluster_fields.PATCH_SCHEMA,
-        "QueuePatch": kept_fields.QUEUE_PATCH.schema,
-        "DeadChoice": kept_fields.DEAD_CHOICE.schema,
+        "QueuePatch": admin_fields.QUEUE_PATCH.schema,
+        "DeadChoice": admin_fields.DEAD_CHOICE.schema,
         "NodePatch": {
             "type": "object",
             "properties": {"labels": labels, "attributes": labels | {"description": "like labels"}},

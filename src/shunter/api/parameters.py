@@ -11,10 +11,10 @@ from urllib.parse import parse_qsl
 
 from shunter.api.references import EVENT_PATTERN, parse_event_position
 from shunter.model.errors import Invalid
-from shunter.model.fields import Field, Schema, duration, text
-from shunter.model.name_fields import LABEL_KEY_PATTERN, NAME
-from shunter.model.problems import Problems, nearest
-from shunter.model.timing_fields import MOMENT_PATTERN
+from shunter.model.job.timing_fields import MOMENT_PATTERN
+from shunter.model.schema.fields import Field, Schema, duration, text
+from shunter.model.schema.name_fields import LABEL_KEY_PATTERN, NAME
+from shunter.model.schema.problems import Problems, nearest
 
 QUERY_SIZE_MAX = 8192
 CURSOR_SIZE_MAX = 512

@@ -11,10 +11,10 @@ from shunter.api.cluster import SMALL_SIZE_MAX
 from shunter.api.exchange import Exchange, decode_json
 from shunter.api.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
 from shunter.api.routing import Context
-from shunter.model.documents import parse_documents
 from shunter.model.errors import Invalid, Problem
-from shunter.model.problems import shown
-from shunter.model.views import PlanView, PolicyPage
+from shunter.model.files.yaml_reader import parse_documents
+from shunter.model.rest.views import PlanView, PolicyPage
+from shunter.model.schema.problems import shown
 
 PLAN_JOBS_MAX = 1_000
 

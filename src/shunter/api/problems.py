@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from shunter.model.errors import Rejected, ShunterError, Unavailable
-from shunter.model.problems import shown
+from shunter.model.schema.problems import shown
 
 CONTENT_TYPE = b"application/problem+json"
 DETAIL_MAX = 1000

@@ -9,9 +9,9 @@ import re
 from typing import NoReturn
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import COUNT_MAX
-from shunter.model.name_fields import RUN_PATTERN
-from shunter.model.problems import shown
+from shunter.model.job.spec import COUNT_MAX
+from shunter.model.schema.name_fields import RUN_PATTERN
+from shunter.model.schema.problems import shown
 from shunter.ports.gateway import EventPosition, JobReference, TaskReference
 
 JOB_PATTERN = RUN_PATTERN + r"|^id:[1-9][0-9]{0,17}$"

@@ -10,12 +10,12 @@ from shunter.api.lasting_routes import LASTING_ROUTES
 from shunter.api.metric_routes import METRIC_ROUTES
 from shunter.api.object_routes import OBJECT_ROUTES
 from shunter.api.routing import Answer, RequestBody, Route
-from shunter.model import kept_views as k
-from shunter.model import views as v
-from shunter.model.fields import text
-from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.lifecycles import JobState, TaskState
-from shunter.model.name_fields import NAME
+from shunter.model.rest import admin_views as k
+from shunter.model.rest import views as v
+from shunter.model.schema.fields import text
+from shunter.model.schema.name_fields import NAME
 from shunter.model.signals import SIGNALS
 
 BASE = "/api/v1"

@@ -9,7 +9,7 @@ from shunter.api.exchange import Exchange, decode_json
 from shunter.api.jobs import read_manifest
 from shunter.api.references import parse_job_reference, parse_task_reference
 from shunter.api.routing import Context
-from shunter.model.views import JobView
+from shunter.model.rest.views import JobView
 from shunter.ports.callers import JobReference, TaskReference
 
 

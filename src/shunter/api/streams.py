@@ -14,8 +14,8 @@ from typing import TypeVar
 from shunter.api.exchange import Exchange, encode
 from shunter.log import Log
 from shunter.model.errors import ShunterError
-from shunter.model.object_meta import Document
-from shunter.model.views import EventView, FollowLine
+from shunter.model.objects.object_meta import Document
+from shunter.model.rest.views import EventView, FollowLine
 from shunter.ports.gateway import LogPiece
 
 NDJSON = b"application/x-ndjson"

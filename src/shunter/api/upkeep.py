@@ -10,10 +10,10 @@ from shunter.api.cluster import SMALL_SIZE_MAX
 from shunter.api.exchange import Exchange, decode_json
 from shunter.api.routing import Context
 from shunter.model.errors import Invalid, Problem
-from shunter.model.fields import Section, duration
-from shunter.model.placing_fields import TIMEOUT_MAX_S
-from shunter.model.problems import Problems
-from shunter.model.views import NodeView
+from shunter.model.job.placement_fields import TIMEOUT_MAX_S
+from shunter.model.rest.views import NodeView
+from shunter.model.schema.fields import Section, duration
+from shunter.model.schema.problems import Problems
 
 REASON_SIZE_MAX = 1024
 

@@ -16,14 +16,14 @@ import msgspec
 
 from shunter.app.options import DEVICES_MAX, MachineOptions, UpOptions, check_devices, parse_address
 from shunter.engine.settings import EngineSettings
-from shunter.model.cluster_fields import HAND_SET_MIN_S, HEARTBEAT
 from shunter.model.errors import Invalid, Problem
-from shunter.model.field_lists import mapping, texts
-from shunter.model.fields import Field, Section, amount, duration, flag, text, whole
-from shunter.model.name_fields import LABELS, NAME
-from shunter.model.problems import Problems
+from shunter.model.job.task_fields import RESOURCES
 from shunter.model.resources import AMOUNT_MAX, CPU, DISK, MEMORY
-from shunter.model.task_fields import RESOURCES
+from shunter.model.rest.cluster_fields import HAND_SET_MIN_S, HEARTBEAT
+from shunter.model.schema.field_lists import mapping, texts
+from shunter.model.schema.fields import Field, Section, amount, duration, flag, text, whole
+from shunter.model.schema.name_fields import LABELS, NAME
+from shunter.model.schema.problems import Problems
 from shunter.ports.store import Retention
 from shunter.watcher.pace import Pace
 from shunter.watcher.settings import TIMEOUT_HEARTBEATS, WatcherSettings

@@ -16,7 +16,7 @@ from shunter.gateway.tokens import ensure_token
 from shunter.log import Log
 from shunter.model.errors import Conflict, Invalid, Problem, Unavailable
 from shunter.model.lifecycles import NodeEvent, TaskState
-from shunter.model.messages import SIMULATED_BOOT, Shutdown
+from shunter.model.protocol.worker_messages import SIMULATED_BOOT, Shutdown
 from shunter.ports.clock import Clock
 from shunter.ports.metrics import MetricSink
 from shunter.ports.workers import Workers

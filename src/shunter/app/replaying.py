@@ -11,7 +11,7 @@ from shunter.adapters.files.flight import read_frames, unread_bytes
 from shunter.app.policies import find_policies
 from shunter.engine.policy.replay import Replay
 from shunter.model.errors import Invalid, Problem
-from shunter.model.flights import FlightRecord, Replayed, decode_record
+from shunter.model.protocol.flight_records import FlightRecord, Replayed, decode_record
 
 
 def replay_file(path: Path, policy: str | None) -> tuple[list[Replayed], dict[str, int]]:

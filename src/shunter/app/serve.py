@@ -19,7 +19,7 @@ from shunter.app.config import Config, read_config
 from shunter.app.home import Home
 from shunter.app.options import UpOptions
 from shunter.model.errors import ShunterError, Unavailable
-from shunter.model.problems import sentences
+from shunter.model.schema.problems import sentences
 
 ALREADY_RUNNING = "already running"
 START_MAX_S = 60.0

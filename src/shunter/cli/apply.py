@@ -17,8 +17,8 @@ from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.printing import print_items
 from shunter.cli.submit import wait_for_runs
 from shunter.model.errors import Invalid
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.object_views import AppliedView, ObjectView, WatchLine
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.object_views import AppliedView, ObjectView, WatchLine
 from shunter.sdk.client import Client
 from shunter.sdk.objects import unfold
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.cli.exits import tell
 from shunter.model.errors import ShunterError
-from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.sdk.client import Client, connect
 from shunter.sdk.patience import PATIENCE_S
 

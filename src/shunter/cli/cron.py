@@ -26,8 +26,8 @@ from shunter.cli.printing import (
 )
 from shunter.cli.stop import print_run
 from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.kept_views import TemplateView
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.admin_views import TemplateView
 
 PAYLOAD_READ_MAX = 2**20 + 1  # one byte more than is taken, so that the cluster says what is wrong
 

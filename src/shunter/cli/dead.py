@@ -15,8 +15,8 @@ from shunter.cli.options import Format, JobName, Limit, Namespace, Output
 from shunter.cli.printing import Column, age, print_document, print_done, print_items, print_table, telling
 from shunter.cli.stop import Jobs, print_run, wait_for
 from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.kept_views import DeadView
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.admin_views import DeadView
 
 LETTERS_SHOWN = 100
 

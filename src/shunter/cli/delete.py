@@ -16,7 +16,7 @@ from shunter.cli.object_options import complete_objects, kind_of
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.printing import telling
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
-from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest
 from shunter.sdk.objects import unfold

@@ -14,10 +14,10 @@ from shunter.cli.object_tables import PROGRESS, engine_of, name_of, slot_numbers
 from shunter.cli.options import Namespace
 from shunter.cli.printing import Column, age, counted, print_facts, print_table, took_s
 from shunter.model.errors import NotFound
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.object_fields import CLAIM_LABELS
-from shunter.model.object_views import ObjectView
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.objects.object_fields import CLAIM_LABELS
 from shunter.model.resources import format_duration
+from shunter.model.rest.object_views import ObjectView
 from shunter.sdk.client import Client
 
 GRID_COLUMNS_MAX = 6  # with more slots on a node, each slot gets a line

@@ -15,8 +15,8 @@ from shunter.cli.object_options import Kind, Name, kind_of
 from shunter.cli.options import Namespace
 from shunter.cli.printing import yaml_text
 from shunter.model.errors import Conflict, Invalid, Problem, ShunterError
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.object_views import ObjectView
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.object_views import ObjectView
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest, read_manifest
 
@@ -68,7 +68,7 @@ def _text(original: ObjectView) -> str:
 
 def manifest_of(each: ObjectView) -> dict[str, Any]:
     """What a person may change of it: no status, no claims, no versions."""
-    from shunter.model.object_fields import CLAIM_LABELS, OWN_SPEC
+    from shunter.model.objects.object_fields import CLAIM_LABELS, OWN_SPEC
 
     labels = {key: value for key, value in each.metadata.get("labels", {}).items() if key not in CLAIM_LABELS}
     metadata: dict[str, Any] = {"name": each.name, "namespace": each.namespace}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from shunter.model.errors import Rejected, ShunterError
-from shunter.model.problems import sentences
+from shunter.model.schema.problems import sentences
 
 DONE = 0
 JOB_FAILED = 1

@@ -15,8 +15,8 @@ from shunter.cli.connection import open_client
 from shunter.cli.exits import JOB_FAILED, tell
 from shunter.cli.options import Format, Output
 from shunter.cli.printing import Column, print_document, print_items, print_table
-from shunter.model.flights import FlightSegment, Replayed
-from shunter.model.situations import DecisionRow
+from shunter.model.protocol.flight_records import FlightSegment, Replayed
+from shunter.model.protocol.scheduler_messages import DecisionRow
 
 NODES_SHOWN = 6
 STDOUT = "-"

@@ -21,8 +21,8 @@ from shunter.cli.manifest_files import read_file
 from shunter.cli.options import Format, Namespace
 from shunter.cli.printing import GAP, Column, coloured, on_terminal, print_document, print_table
 from shunter.model.errors import Invalid, NotFound, Problem
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.views import JobView
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.views import JobView
 from shunter.sdk.client import Client
 
 UNFINISHED = ("pending", "running", "stopping")
@@ -79,7 +79,7 @@ def graph(
 
 
 def _of_file(file: str) -> Graph:
-    from shunter.model.manifests import JobReader  # all tables of fields: only those who read a file wait for them
+    from shunter.model.job.manifests import JobReader  # all tables of fields: only those who read a file wait for them
 
     numbers = count(1)
     reader = JobReader(None)

@@ -7,8 +7,8 @@ from typing import Any
 
 from shunter.cli.object_tables import state_of
 from shunter.model.errors import NotFound
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.object_views import ObjectView
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.object_views import ObjectView
 from shunter.sdk.client import Client
 
 ASKED_MAX = 20  # jobs of which is asked who has them

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from shunter.cli.graph_layers import topological
-from shunter.model.jobs import JobSpec
-from shunter.model.views import EdgeView, JobView
+from shunter.model.job.spec import JobSpec
+from shunter.model.rest.views import EdgeView, JobView
 
 SUCCEEDED = "succeeded"  # what an edge waits for unless it says otherwise
 ELSEWHERE = "not here"  # of a job that a file names but does not hold

@@ -25,9 +25,9 @@ from shunter.cli.printing import (
     took_s,
 )
 from shunter.cli.progress import done
-from shunter.model.jobs import NAMESPACE_DEFAULT, QUEUE_DEFAULT
+from shunter.model.job.spec import NAMESPACE_DEFAULT, QUEUE_DEFAULT
 from shunter.model.resources import format_duration
-from shunter.model.views import GroupView, JobTerms, JobView, TaskView
+from shunter.model.rest.views import GroupView, JobTerms, JobView, TaskView
 from shunter.sdk.client import Job
 
 JOBS_SHOWN = 100

@@ -6,8 +6,8 @@ from __future__ import annotations
 from itertools import islice
 
 from shunter.model.errors import ShunterError
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.object_views import ObjectView
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.object_views import ObjectView
 from shunter.sdk.client import Client
 
 LINES_SHOWN = 5

@@ -12,7 +12,7 @@ import typer
 from shunter.cli.connection import open_client
 from shunter.cli.options import JobOrTask, Namespace, job_and_task
 from shunter.model.errors import ShunterError
-from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.sdk.client import Job
 
 

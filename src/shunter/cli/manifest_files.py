@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
-from shunter.model.documents import TEXT_SIZE_MAX
 from shunter.model.errors import Invalid, Problem
+from shunter.model.files.yaml_reader import TEXT_SIZE_MAX
 from shunter.sdk.manifests import Manifest, parse_manifests, read_manifests
 
 STDIN = "-"

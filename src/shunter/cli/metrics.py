@@ -12,8 +12,8 @@ from shunter.cli.commands import plain_typer
 from shunter.cli.connection import open_client
 from shunter.cli.options import Format, JobOrTask, Namespace, NodeName, Output, duration_s, job_and_task
 from shunter.cli.printing import Column, print_document, print_table
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.metric_views import MeasuredView, MetricsView, MetricView
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
 
 BARS = "▁▂▃▄▅▆▇█"
 SPARK_WIDTH = 40

@@ -12,9 +12,9 @@ from shunter.cli.connection import open_client
 from shunter.cli.options import Format, NodeName, Output, duration_s
 from shunter.cli.printing import Column, age, print_document, print_facts, print_items, print_table
 from shunter.model.errors import Invalid, Problem, ShunterError
-from shunter.model.jobs import PORT_PREFIX
+from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.resources import format_amount, parse_amount
-from shunter.model.views import ClusterInfo, NodeStatsView, NodeView
+from shunter.model.rest.views import ClusterInfo, NodeStatsView, NodeView
 
 LOOK_EVERY_S = 0.5
 

@@ -9,7 +9,7 @@ import typer
 
 from shunter.cli.completion import OFFERED_MAX
 from shunter.model.errors import Invalid, Problem, ShunterError
-from shunter.model.objects import KINDS, PLURALS, TESTBED
+from shunter.model.objects.objects import KINDS, PLURALS, TESTBED
 
 # What somebody may be used to ask for in this way; it has a command of its own.
 ELSEWHERE = {"job": "jobs", "jobs": "jobs", "node": "nodes", "nodes": "nodes", "events": "events", "queues": "queues"}
@@ -52,7 +52,7 @@ AnyName = Annotated[
 
 def kind_of(word: str) -> str:
     """The kind that is meant. Raises Invalid, with the nearest or with the command that knows."""
-    from shunter.model.object_manifests import find_kind
+    from shunter.model.objects.object_manifests import find_kind
 
     if word.lower() in ELSEWHERE:
         raise Invalid([Problem("KIND", "has a command of its own", word, f"use: shunter {ELSEWHERE[word.lower()]}")])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shunter.cli.printing import Column, age, print_table
-from shunter.model.object_views import ObjectView, PastRunView, PastSchedulingView
+from shunter.model.rest.object_views import ObjectView, PastRunView, PastSchedulingView
 
 TITLES = {
     "Testbed": ["STATE", "SLOTS", "FREE", "RESERVED", "OCCUPIED", "NODES", "CLAIMED BY", "AGE"],

@@ -17,8 +17,8 @@ from shunter.cli.object_tables import line_of, print_objects, print_past, state_
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.printing import coloured, print_document, print_items, telling
 from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.object_views import WatchLine
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.object_views import WatchLine
 from shunter.sdk.client import Client
 from shunter.sdk.objects import ALL_NAMESPACES, document_of
 

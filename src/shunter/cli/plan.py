@@ -15,8 +15,8 @@ from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, JobOrTask, Namespace, Output, job_and_task
 from shunter.cli.printing import Column, coloured, print_document, print_items, print_table
 from shunter.cli.submit import refuse_objects
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.views import PlannedJobView, PlanView, PolicyView, ReasonView, StartView, WhyView
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.views import PlannedJobView, PlanView, PolicyView, ReasonView, StartView, WhyView
 
 NODES_SHOWN = 10  # of one job's placements
 REASONS_SHOWN = 3  # of one job that would wait

@@ -69,7 +69,7 @@ def yaml_text(plain: Any) -> str:
     a number in YAML 1.1."""
     import yaml
 
-    from shunter.model.documents import read_plain_word
+    from shunter.model.files.yaml_reader import read_plain_word
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002

@@ -13,7 +13,7 @@ from shunter.cli.exits import JOB_FAILED
 from shunter.cli.object_options import complete_testbeds
 from shunter.cli.options import Namespace, duration_s
 from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.job.spec import NAMESPACE_DEFAULT
 
 if TYPE_CHECKING:
     from shunter.schedulers.profiler.profiler import Settings

@@ -11,7 +11,7 @@ from shunter.cli.exits import tell
 from shunter.cli.printing import counted, on_terminal
 from shunter.model.lifecycles import TASK
 from shunter.model.resources import format_duration
-from shunter.model.views import FollowLine, JobView
+from shunter.model.rest.views import FollowLine, JobView
 
 LINE_EVERY_S = 5.0
 ENDS = tuple(state.word for state in sorted(TASK.ends))

@@ -12,7 +12,7 @@ from shunter.cli.connection import open_client
 from shunter.cli.options import Format, Output
 from shunter.cli.printing import DELETED, Column, print_document, print_done, print_items, print_table
 from shunter.model.errors import Invalid, Problem
-from shunter.model.kept_views import QueueView
+from shunter.model.rest.admin_views import QueueView
 
 queue = plain_typer(
     cls=FamilyOfOne,

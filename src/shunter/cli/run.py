@@ -14,9 +14,9 @@ from shunter.cli.exits import DONE, INTERRUPTED, JOB_FAILED, tell
 from shunter.cli.following import follow_submit
 from shunter.cli.options import Namespace, pairs
 from shunter.cli.progress import Progress
-from shunter.model.arrays import count_of, parse_array
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.views import FollowLine
+from shunter.model.job.arrays import count_of, parse_array
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.views import FollowLine
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest, job_manifest
 

@@ -11,9 +11,9 @@ import typer
 
 from shunter.cli.completion import complete_jobs
 from shunter.cli.options import pairs
-from shunter.model.arrays import ENTRIES_MAX, ENTRY_SIZE_MAX, parse_entries
 from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import COUNT_MAX
+from shunter.model.job.arrays import ENTRIES_MAX, ENTRY_SIZE_MAX, parse_entries
+from shunter.model.job.spec import COUNT_MAX
 
 LINES_SIZE_MAX = ENTRIES_MAX * 1024  # of a file of entries: most are far shorter than they may be
 STDIN = "-"

@@ -14,8 +14,8 @@ from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, JobName, JobOrTask, Namespace, NodeName, Output, job_and_task
 from shunter.cli.printing import print_document
 from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.views import JobView
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.views import JobView
 from shunter.sdk.client import Job
 
 LOOK_EVERY_S = 0.5

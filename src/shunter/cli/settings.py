@@ -11,8 +11,8 @@ from shunter.cli.connection import open_client
 from shunter.cli.nodes import share
 from shunter.cli.options import Format, Output, pairs
 from shunter.cli.printing import age, counted, print_document, print_facts
-from shunter.model.jobs import LICENCE_PREFIX
-from shunter.model.views import ClusterInfo
+from shunter.model.job.spec import LICENCE_PREFIX
+from shunter.model.rest.views import ClusterInfo
 
 NO_LICENCE = "none"
 

@@ -15,9 +15,9 @@ from shunter.cli.exits import DONE, JOB_FAILED, tell
 from shunter.cli.options import Format, Namespace, Output, duration_s, job_and_task
 from shunter.cli.printing import print_document, print_items, telling
 from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import NAMESPACE_DEFAULT
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.views import JobView, TaskView, say_ended
 from shunter.model.signals import SIGNALS
-from shunter.model.views import JobView, TaskView, say_ended
 from shunter.sdk.client import Job
 
 Targets = Annotated[

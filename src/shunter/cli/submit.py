@@ -13,9 +13,9 @@ from shunter.cli.printing import print_items
 from shunter.cli.services import settle
 from shunter.cli.stop import wait_for
 from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import LASTING, NAMESPACE_DEFAULT
-from shunter.model.objects import KINDS
-from shunter.model.views import SubmittedJob
+from shunter.model.job.spec import LASTING, NAMESPACE_DEFAULT
+from shunter.model.objects.objects import KINDS
+from shunter.model.rest.views import SubmittedJob
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest
 

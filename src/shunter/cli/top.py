@@ -17,7 +17,7 @@ from shunter.cli.jobs import done_of, what
 from shunter.cli.nodes import readable
 from shunter.cli.printing import COLOURS, age, counted, on_terminal
 from shunter.model.resources import parse_amount
-from shunter.model.views import ClusterInfo, JobView, NodeView
+from shunter.model.rest.views import ClusterInfo, JobView, NodeView
 from shunter.sdk.client import Client
 
 if TYPE_CHECKING:

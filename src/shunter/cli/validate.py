@@ -17,7 +17,7 @@ from shunter.cli.printing import print_document
 from shunter.model.errors import Invalid, Problem
 
 if TYPE_CHECKING:
-    from shunter.model.mixed_files import Part
+    from shunter.model.files.mixed_files import Part
 
 
 class FileReport(msgspec.Struct, kw_only=True):
@@ -63,16 +63,16 @@ def validate(
 
 
 def _schema(kind: str) -> dict[str, Any]:
-    from shunter.model.manifests import job_schema
-    from shunter.model.object_manifests import find_kind, object_schema
+    from shunter.model.job.manifests import job_schema
+    from shunter.model.objects.object_manifests import find_kind, object_schema
 
     return job_schema() if kind.lower() in ("job", "jobs") else object_schema(find_kind(kind, "--kind"))
 
 
 def _check(file: str) -> tuple[FileReport, list[str]]:
     """What is wrong with it, and how a person finds each of its documents."""
-    from shunter.model.mixed_files import split
-    from shunter.model.objects import KINDS
+    from shunter.model.files.mixed_files import split
+    from shunter.model.objects.objects import KINDS
 
     try:
         documents = read_file(file)
@@ -87,9 +87,9 @@ def _check(file: str) -> tuple[FileReport, list[str]]:
 
 
 def _problems(jobs: Part, objects: Part) -> list[Problem]:
-    from shunter.model.manifests import JobReader, validate_documents
-    from shunter.model.mixed_files import read_both
-    from shunter.model.object_manifests import object_problems, read_objects
+    from shunter.model.files.mixed_files import read_both
+    from shunter.model.job.manifests import JobReader, validate_documents
+    from shunter.model.objects.object_manifests import object_problems, read_objects
     from shunter.planning.filter.cel import parse_constraint, parse_job_match
 
     if not jobs.documents:

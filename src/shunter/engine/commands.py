@@ -27,11 +27,11 @@ from shunter.engine.objects.apply import Taken, on_apply, on_delete, on_reset, o
 from shunter.engine.placement.move import on_move
 from shunter.engine.round import Round
 from shunter.engine.services.update import on_restart, on_rollback, on_scale, on_update_asked
-from shunter.model.jobs import JobSpec
+from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import Hello, Inventory, Refused, Report, Welcome
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import Draft
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import Draft
+from shunter.model.protocol.worker_messages import Hello, Inventory, Refused, Report, Welcome
 
 T = TypeVar("T")
 Task = tuple[str, int]  # its group's name, and the index that people see

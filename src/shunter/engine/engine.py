@@ -36,9 +36,9 @@ from shunter.engine.state.snapshots import make_snapshot
 from shunter.engine.state.state import NO_RUN, State
 from shunter.log import Log
 from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailable
-from shunter.model.jobs import JobSpec
+from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import JobState
-from shunter.model.messages import MachineStats
+from shunter.model.protocol.worker_messages import MachineStats
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Commit, Store

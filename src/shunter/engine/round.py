@@ -15,8 +15,8 @@ from shunter.engine.changes import Change
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.records import Group
 from shunter.engine.state.state import State
-from shunter.model.jobs import BATCH, EVERYWHERE, TaskSpec, array_values
-from shunter.model.messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
+from shunter.model.job.spec import BATCH, EVERYWHERE, TaskSpec, array_values
+from shunter.model.protocol.worker_messages import Ack, ManagerMessage, Order, Orders, Recall, Stop, StopRange
 from shunter.planning.view import ClusterView, Decision
 from shunter.ports.store import FinishedJob, PastRecord
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from shunter.model.jobs import LOST_MAX
+from shunter.model.job.spec import LOST_MAX
 from shunter.ports.store import Retention
 
 

@@ -16,7 +16,7 @@ from shunter.engine.round import Round
 from shunter.engine.state.records import Group, Job
 from shunter.engine.state.registries.services import UNDER_WAY
 from shunter.engine.state.state import State
-from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec
+from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import STANDARD, format_amount
 from shunter.planning.explain.start_estimate import Forecast

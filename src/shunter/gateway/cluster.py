@@ -21,11 +21,11 @@ from shunter.engine.state.registries.cluster import (
 )
 from shunter.gateway.flight import Flight
 from shunter.gateway.policies import Policies
-from shunter.model.cluster_fields import AUTO, OFF, ON
-from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
+from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.lifecycles import JobState
 from shunter.model.resources import format_amount, format_duration
-from shunter.model.views import ClusterInfo, LicenceView, iso
+from shunter.model.rest.cluster_fields import AUTO, OFF, ON
+from shunter.model.rest.views import ClusterInfo, LicenceView, iso
 from shunter.planning.planner import POLICY_DEFAULT
 from shunter.ports.workers import Workers
 

@@ -14,10 +14,10 @@ import numpy as np
 from shunter.engine.jobs.dependencies import start_ms, waits_for
 from shunter.engine.state.records import ClassRecord, Group, Job
 from shunter.engine.state.state import State
-from shunter.model.jobs import LASTING
+from shunter.model.job.spec import LASTING
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
-from shunter.model.views import StartView, iso
+from shunter.model.rest.views import StartView, iso
 from shunter.planning.explain.start_estimate import Ending, Forecast
 from shunter.planning.filter.filters import FILTERS, Filter
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 from shunter.engine.engine import Engine
 from shunter.gateway.plans import Aside
 from shunter.model.errors import NotFound
-from shunter.model.flights import FlightPage
+from shunter.model.protocol.flight_records import FlightPage
 from shunter.ports.callers import Caller
 from shunter.ports.flight import FlightLog
 from shunter.ports.schedulers import FlightArchive

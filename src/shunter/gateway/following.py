@@ -14,7 +14,7 @@ from shunter.gateway.pieces import FinishedRun, Run
 from shunter.gateway.runs import Runs
 from shunter.gateway.tasks import TaskPlace, Tasks
 from shunter.model.errors import Unavailable
-from shunter.model.views import FollowLine, LogView, ProgressView
+from shunter.model.rest.views import FollowLine, LogView, ProgressView
 from shunter.ports.gateway import JobReference, LogPiece, LogQuery, TaskReference
 from shunter.ports.workers import Workers
 

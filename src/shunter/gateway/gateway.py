@@ -35,11 +35,11 @@ from shunter.gateway.templates import find_template, template_page, template_vie
 from shunter.gateway.tokens import Tokens
 from shunter.gateway.upkeep import Upkeep
 from shunter.model.errors import Conflict, NotFound, Unavailable
-from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
-from shunter.model.manifests import JobReader, check_labels
-from shunter.model.mixed_files import join, read_both, split
-from shunter.model.object_manifests import read_objects
-from shunter.model.views import (
+from shunter.model.files.mixed_files import join, read_both, split
+from shunter.model.job.manifests import JobReader, check_labels
+from shunter.model.objects.object_manifests import read_objects
+from shunter.model.rest.admin_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
+from shunter.model.rest.views import (
     AttemptPage,
     ClusterInfo,
     EventPage,

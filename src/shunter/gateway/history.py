@@ -9,7 +9,7 @@ from shunter.engine.engine import Engine
 from shunter.engine.feed import Published, Subscription
 from shunter.engine.read.events import render
 from shunter.model.errors import NotFound
-from shunter.model.views import EventPage, EventView
+from shunter.model.rest.views import EventPage, EventView
 from shunter.ports.gateway import EventPosition, EventQuery
 from shunter.ports.store import LoggedRound, Store
 

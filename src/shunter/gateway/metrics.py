@@ -10,12 +10,12 @@ from datetime import datetime
 from shunter.engine.engine import Engine
 from shunter.gateway.runs import Runs
 from shunter.gateway.tasks import Tasks
-from shunter.model.batch_jobs import ScheduledEvent
 from shunter.model.errors import Invalid, NotFound, Problem, Unavailable
-from shunter.model.metric_views import MeasuredView, MetricsView, MetricView
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import BATCH_JOB
-from shunter.model.views import TaskView, iso
+from shunter.model.objects.batch_jobs import ScheduledEvent
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import BATCH_JOB
+from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
+from shunter.model.rest.views import TaskView, iso
 from shunter.ports.callers import Caller, JobReference, TaskReference
 from shunter.ports.clock import Clock
 from shunter.ports.gateway import TaskQuery

@@ -12,12 +12,12 @@ from shunter.engine.engine import Engine
 from shunter.engine.feed import Subscription
 from shunter.engine.objects.apply import Taken
 from shunter.engine.state.registries.objects import ObjectBook
-from shunter.model.batch_jobs import BatchJob
 from shunter.model.errors import Gone, Invalid, NotFound, Problem
-from shunter.model.object_manifests import read_objects
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import BATCH_JOB, KINDS, Object, ObjectEvent
-from shunter.model.past_schedulings import PastScheduling, PastSchedulingPage
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.object_manifests import read_objects
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import BATCH_JOB, KINDS, Object, ObjectEvent
+from shunter.model.objects.past_schedulings import PastScheduling, PastSchedulingPage
 from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectPage, ObjectQuery, PastQuery
 from shunter.ports.store import PastQuery as StoredPastQuery

@@ -13,9 +13,9 @@ from shunter.engine.jobs.stop import find_task
 from shunter.engine.state.records import Group, Job
 from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, NotFound, Problem
-from shunter.model.job_groups import GROUP_DEFAULT
-from shunter.model.jobs import GroupSpec
-from shunter.model.views import JobView
+from shunter.model.job.groups import GROUP_DEFAULT
+from shunter.model.job.spec import GroupSpec
+from shunter.model.rest.views import JobView
 from shunter.ports.gateway import TaskReference
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])

@@ -13,9 +13,9 @@ from shunter.engine.state.records import Job
 from shunter.engine.state.state import State
 from shunter.gateway.reasons import reasons_of, say_state
 from shunter.model.errors import Busy
-from shunter.model.jobs import JobSpec
+from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskState
-from shunter.model.views import PlannedJobView, PlannedPlacementView, PlannedPreemptionView, PlanView
+from shunter.model.rest.views import PlannedJobView, PlannedPlacementView, PlannedPreemptionView, PlanView
 from shunter.ports.clock import Clock
 
 WAITING_MAX = 16  # dry runs that wait for the one that runs; each holds a copy of the cluster in memory

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.engine.jobs.queue_admin import queue_load, queue_names, rules_of
 from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
-from shunter.model.kept_views import QueuePage, QueueView
+from shunter.model.rest.admin_views import QueuePage, QueueView
 
 
 def queue_page(state: State) -> QueuePage:

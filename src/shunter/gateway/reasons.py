@@ -19,10 +19,10 @@ from shunter.engine.state.records import Group, Job
 from shunter.engine.state.state import State
 from shunter.gateway.estimates import estimate_start
 from shunter.gateway.update_reasons import say_update
-from shunter.model.jobs import EVERYWHERE
+from shunter.model.job.spec import EVERYWHERE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
-from shunter.model.views import JobView, ReasonView, TaskView, WhyView, say_ended
+from shunter.model.rest.views import JobView, ReasonView, TaskView, WhyView, say_ended
 from shunter.planning.explain.explain import explain
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.planner import Planner

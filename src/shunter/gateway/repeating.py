@@ -18,10 +18,10 @@ from shunter.engine.state.task_table import unpack_columns
 from shunter.gateway.pieces import FinishedRun
 from shunter.gateway.runs import Runs
 from shunter.model.errors import Conflict, NotFound
-from shunter.model.jobs import EVERYWHERE, LASTING, PLAIN, GroupSpec, JobOptions, JobSpec
-from shunter.model.kept_views import DeadPage, DeadView, Replayed
+from shunter.model.job.spec import EVERYWHERE, LASTING, PLAIN, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import TaskState
-from shunter.model.views import SubmittedJob, iso
+from shunter.model.rest.admin_views import DeadPage, DeadView, Replayed
+from shunter.model.rest.views import SubmittedJob, iso
 from shunter.ports.gateway import DeadChoice, JobReference
 from shunter.ports.store import Store
 

@@ -13,7 +13,7 @@ from shunter.engine.state.registries.services import PastTask
 from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import TaskState
-from shunter.model.views import TaskView, iso
+from shunter.model.rest.views import TaskView, iso
 
 
 def replaced_tasks(state: State, job: Job) -> list[PastTask]:

@@ -17,7 +17,7 @@ from shunter.engine.state.registries.templates import Template
 from shunter.gateway.pieces import FinishedRun, Run
 from shunter.gateway.templates import template_as_job
 from shunter.model.errors import NotFound
-from shunter.model.views import JobPage, JobView
+from shunter.model.rest.views import JobPage, JobView
 from shunter.ports.gateway import JobQuery, JobReference
 from shunter.ports.store import FinishedJob, FinishedQuery, Store
 

@@ -8,7 +8,7 @@ from shunter.engine.engine import Engine
 from shunter.engine.policy.session_service import SchedulerDesk
 from shunter.engine.policy.sessions import LEAD, SHADOW, Session
 from shunter.model.errors import Invalid, Problem
-from shunter.model.situations import WANTS, DecisionAnswer, DecisionRow, Situation
+from shunter.model.protocol.scheduler_messages import WANTS, DecisionAnswer, DecisionRow, Situation
 from shunter.planning.policies import check_scheduler_name
 from shunter.ports.callers import Caller
 

@@ -10,8 +10,8 @@ from shunter.engine.state.records import Job
 from shunter.gateway.pieces import group_name
 from shunter.gateway.runs import Runs
 from shunter.model.errors import Conflict, Invalid, Problem
-from shunter.model.manifests import JobReader
-from shunter.model.views import JobView, say_ended
+from shunter.model.job.manifests import JobReader
+from shunter.model.rest.views import JobView, say_ended
 from shunter.ports.callers import Caller, JobReference, TaskReference
 
 

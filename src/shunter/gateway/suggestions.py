@@ -15,9 +15,9 @@ from shunter.engine.policy.dry_run import DryRun, Material
 from shunter.engine.state.records import Job
 from shunter.gateway.candidates import AS_IT_IS, Arrange, Candidate, find_candidates, helps_update, limit_of_its_own
 from shunter.model.errors import Rejected
-from shunter.model.jobs import JobSpec
+from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskState
-from shunter.model.views import SuggestionView
+from shunter.model.rest.views import SuggestionView
 from shunter.planning.filter.filters import Filter
 
 SUGGESTIONS_MAX = 5

@@ -21,7 +21,7 @@ from shunter.gateway.pieces import Run, group_name, has_one_group, locate, piece
 from shunter.gateway.replaced import find_replaced, replaced_tasks, replaced_view
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import TaskState
-from shunter.model.views import TaskPage, TaskView
+from shunter.model.rest.views import TaskPage, TaskView
 from shunter.planning.filter.node_kinds import RUNTIME_ANYWHERE
 from shunter.ports.gateway import TaskQuery, TaskReference
 from shunter.ports.store import Store

@@ -6,9 +6,9 @@ from shunter.engine.read.views import image_of, resources_of, words_of
 from shunter.engine.state.registries.templates import Template
 from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
-from shunter.model.kept_views import TemplatePage, TemplateView
 from shunter.model.lifecycles import JobState
-from shunter.model.views import JobView, iso
+from shunter.model.rest.admin_views import TemplatePage, TemplateView
+from shunter.model.rest.views import JobView, iso
 
 
 def template_page(state: State, namespace: str | None, limit: int, after: str | None) -> TemplatePage:

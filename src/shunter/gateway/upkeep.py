@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 from shunter.engine.engine import Engine
 from shunter.engine.nodes.cordon import CORDON, QUARANTINE
-from shunter.model.manifests import check_labels
-from shunter.model.views import NodeView
+from shunter.model.job.manifests import check_labels
+from shunter.model.rest.views import NodeView
 from shunter.ports.callers import Caller
 
 

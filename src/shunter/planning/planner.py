@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.situations import WANTS_PLANNER
+from shunter.model.protocol.scheduler_messages import WANTS_PLANNER
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.filter.node_ledger import Ledger
 from shunter.planning.filter.rules import Couplings

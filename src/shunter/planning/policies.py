@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.situations import TASKS
+from shunter.model.protocol.scheduler_messages import TASKS
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.remote.view_scope import wants_of

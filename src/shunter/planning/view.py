@@ -9,11 +9,11 @@ from typing import Protocol, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.jobs import QUEUE_DEFAULT, Affinity, Spread
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import Scheduling, SchedulingSpec
-from shunter.model.testbeds import Testbed
+from shunter.model.job.spec import QUEUE_DEFAULT, Affinity, Spread
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
+from shunter.model.objects.testbeds import Testbed
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -238,7 +238,8 @@ class Decision:
 
 
 class Decides(Protocol):
-    """All that a brain must have. It may say by an attribute `wants` what it wants to see (`model.situations`)."""
+    """All that a brain must have. It may say by an attribute `wants` what it wants to see
+    (`model.protocol.scheduler_messages`)."""
 
     def decide(self, view: ClusterView, now: float, budget: int) -> Decision:
         """Place at most `budget` tasks. Must not place more than fits: every item is checked before it applies."""

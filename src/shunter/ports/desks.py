@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from shunter.model.views import JobView, NodeView
+from shunter.model.rest.views import JobView, NodeView
 from shunter.ports.callers import Caller, JobReference, TaskReference
 
 

@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from shunter.model.kept_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
-from shunter.model.views import (
+from shunter.model.rest.admin_views import DeadPage, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
+from shunter.model.rest.views import (
     AttemptPage,
     ClusterInfo,
     EventPage,
@@ -289,8 +289,8 @@ class Gateway(Protocol):
     async def cluster(self, caller: Caller) -> ClusterInfo: ...
 
     async def update_cluster(self, caller: Caller, settings: Mapping[str, Any]) -> ClusterInfo:
-        """Change settings, as `model.cluster_fields` reads them; they outlive a restart. A heartbeat of None follows
-        the number of nodes. Raises Invalid, and Conflict for the heartbeat of simulated nodes."""
+        """Change settings, as `model.rest.cluster_fields` reads them; they outlive a restart. A heartbeat of None
+        follows the number of nodes. Raises Invalid, and Conflict for the heartbeat of simulated nodes."""
         ...
 
     async def down(self, caller: Caller, leave_running: bool) -> None:

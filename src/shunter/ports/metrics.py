@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from shunter.model.metric_views import MetricsView
-from shunter.model.object_meta import ObjectName
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.rest.metric_views import MetricsView
 from shunter.ports.callers import Caller, JobReference, TaskReference
 
 CPU, MEMORY = "cpu_cores", "memory_bytes"

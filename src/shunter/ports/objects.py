@@ -1,7 +1,7 @@
 """What a transport may ask of Testbeds, BatchJobs and Schedulings, on behalf of one caller: a desk of the gateway.
 
-Implemented in `gateway/` on the engine. It speaks in the typed objects of `model.objects`; transports render them with
-the pure functions beside those. Calls raise only the errors of `model.errors`; what they return is committed.
+Implemented in `gateway/` on the engine. It speaks in the typed objects of `model.objects.objects`; transports render
+them with the pure functions beside those. Calls raise only the errors of `model.errors`; what they return is committed.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import Object, ObjectEvent
-from shunter.model.past_schedulings import PastScheduling, PastSchedulingPage
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import Object, ObjectEvent
+from shunter.model.objects.past_schedulings import PastScheduling, PastSchedulingPage
 from shunter.ports.callers import Caller
 
 
@@ -54,7 +54,7 @@ class ObjectDesk(Protocol):
     async def apply(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> list[Applied]:
         """Make or change all of these decoded manifests or none. `namespace` holds where a manifest names none. Where
         one names a resourceVersion that is not the present one, it is a Conflict; that of what is not there is 0. The
-        rules are those of `model.object_drafts`. Raises Invalid, Conflict, Busy."""
+        rules are those of `model.objects.apply_rules`. Raises Invalid, Conflict, Busy."""
         ...
 
     async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Iterator
 from typing import Protocol
 
-from shunter.model.flights import FlightPage, FlightSegment
-from shunter.model.situations import DecisionAnswer, DecisionRow, Situation
+from shunter.model.protocol.flight_records import FlightPage, FlightSegment
+from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
 from shunter.ports.callers import Caller
 
 

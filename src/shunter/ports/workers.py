@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from shunter.model.messages import LogData, ManagerMessage, StatsData, WorkerMessage
+from shunter.model.protocol.worker_messages import LogData, ManagerMessage, StatsData, WorkerMessage
 
 AttemptName = tuple[int, int, int, int]  # job, group, index, attempt
 

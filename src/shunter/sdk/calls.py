@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shunter.model.flights import FlightPage, FlightSegment
 from shunter.model.lifecycles import JOB
-from shunter.model.views import (
+from shunter.model.protocol.flight_records import FlightPage, FlightSegment
+from shunter.model.rest.views import (
     AttemptPage,
     AttemptView,
     ClusterInfo,

@@ -9,12 +9,12 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Unpack, overload
 
-from shunter.model.flights import FlightSegment
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.kept_views import DeadView, QueueView, Replayed, TemplateView
-from shunter.model.metric_views import MetricsView
-from shunter.model.object_views import AppliedView, ObjectView, PastSchedulingView, WatchLine
-from shunter.model.views import (
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.protocol.flight_records import FlightSegment
+from shunter.model.rest.admin_views import DeadView, QueueView, Replayed, TemplateView
+from shunter.model.rest.metric_views import MetricsView
+from shunter.model.rest.object_views import AppliedView, ObjectView, PastSchedulingView, WatchLine
+from shunter.model.rest.views import (
     AttemptView,
     ClusterInfo,
     EventView,

@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.views import JobView, SubmittedJob, SubmittedJobs
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.views import JobView, SubmittedJob, SubmittedJobs
 from shunter.sdk import requests
 from shunter.sdk.answers import decode, error_of
 from shunter.sdk.errors import ConnectionLost, Invalid, NotReachable, Problem, ShunterError

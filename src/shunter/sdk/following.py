@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from shunter.model.views import ClusterInfo, EventView, FollowLine, JobView
+from shunter.model.rest.views import ClusterInfo, EventView, FollowLine, JobView
 from shunter.sdk import requests
 from shunter.sdk.answers import decode
 from shunter.sdk.core import Core

@@ -11,16 +11,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from shunter.model.kept_views import (
-    DeadPage,
-    Purged,
-    QueuePage,
-    QueueView,
-    Replayed,
-    TemplatePage,
-    TemplateView,
-)
-from shunter.model.views import JobView
+from shunter.model.rest.admin_views import DeadPage, Purged, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
+from shunter.model.rest.views import JobView
 from shunter.sdk.core import Core
 from shunter.sdk.requests import JSON, job_path, path_with
 from shunter.sdk.steps import Conversation, Request

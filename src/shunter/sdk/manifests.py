@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypedDict
 
-from shunter.model.documents import TEXT_SIZE_MAX, parse_documents
+from shunter.model.files.yaml_reader import TEXT_SIZE_MAX, parse_documents
 from shunter.model.resources import STANDARD
 from shunter.sdk.errors import Invalid, Problem
 from shunter.sdk.shorthands import expand

@@ -6,8 +6,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from urllib.parse import quote
 
-from shunter.model.metric_views import MetricsView
-from shunter.model.objects import API_VERSIONS
+from shunter.model.objects.objects import API_VERSIONS
+from shunter.model.rest.metric_views import MetricsView
 from shunter.sdk.core import Core
 from shunter.sdk.requests import Query, TaskKey, job_path, path_with, task_part
 from shunter.sdk.steps import Conversation, Request

@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 import msgspec
 
-from shunter.model.object_views import (
+from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, PLURALS
+from shunter.model.rest.object_views import (
     AppliedPage,
     AppliedView,
     ObjectList,
@@ -22,7 +23,6 @@ from shunter.model.object_views import (
     PastSchedulingView,
     WatchLine,
 )
-from shunter.model.objects import API_VERSIONS, BATCH_JOB, PLURALS
 from shunter.sdk.answers import decode
 from shunter.sdk.core import Core
 from shunter.sdk.errors import ConnectionLost, Gone, Unavailable
@@ -110,7 +110,7 @@ def _path(core: Core, kind: str, name: str, namespace: str | None) -> str:
 
 
 def _plural(kind: str) -> str:
-    from shunter.model.object_manifests import find_kind  # the tables of all fields, which few commands need
+    from shunter.model.objects.object_manifests import find_kind  # the tables of all fields, which few commands need
 
     found = find_kind(kind)
     return next(plural for plural, each in PLURALS.items() if each == found)

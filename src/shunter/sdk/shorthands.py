@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from shunter.model.arrays import parse_array
+from shunter.model.job.arrays import parse_array
 from shunter.sdk.errors import Invalid, Problem
 
 UNLIMITED = "unlimited"

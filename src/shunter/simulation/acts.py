@@ -12,7 +12,7 @@ from shunter.engine.jobs.queue_admin import QueuePatch
 from shunter.engine.jobs.rerun import repeat
 from shunter.engine.jobs.templates import Dispatch
 from shunter.model.errors import Busy, Rejected
-from shunter.model.jobs import JobSpec
+from shunter.model.job.spec import JobSpec
 from shunter.simulation import upkeep
 from shunter.simulation.job_draws import LICENCES, QUEUES
 from shunter.simulation.ledger_records import LedgerJob, require

@@ -11,7 +11,7 @@ import numpy as np
 
 from shunter.engine.state.records import Group
 from shunter.engine.state.state import State
-from shunter.model.jobs import LICENCE_PREFIX
+from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.simulation.ledger import Ledger
 from shunter.simulation.ledger_records import LIVE, require

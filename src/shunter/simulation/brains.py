@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from shunter.model.situations import NAMES
+from shunter.model.protocol.scheduler_messages import NAMES
 from shunter.planning.planner import build_policy
 from shunter.planning.remote.view_scope import wants_of
 from shunter.planning.view import ClusterView, Decision, Policy

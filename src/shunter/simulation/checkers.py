@@ -18,9 +18,9 @@ from shunter.engine.state.records import ClassKey
 from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
-from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
+from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.lifecycles import TaskEvent, TaskState
-from shunter.model.messages import Ended, Lost, ManagerMessage, Order, Orders
+from shunter.model.protocol.worker_messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
 from shunter.simulation.audit import audit
 from shunter.simulation.lasting_rules import check_ended

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from shunter.log import Log
 from shunter.model.errors import Rejected, Unavailable
-from shunter.model.messages import (
+from shunter.model.protocol.worker_messages import (
     Ack,
     Hello,
     Inventory,

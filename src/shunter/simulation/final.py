@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shunter.model.jobs import LASTING, LOST_MAX, GroupSpec
+from shunter.model.job.spec import LASTING, LOST_MAX, GroupSpec
 from shunter.model.lifecycles import JOB, TaskState
 from shunter.planning.explain.explain import explain
 from shunter.ports.store import Retention

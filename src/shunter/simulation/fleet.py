@@ -10,7 +10,7 @@ import heapq
 import random
 from collections.abc import Callable, Iterable
 
-from shunter.model.messages import PROTOCOL_VERSION, SIMULATED_BOOT, Hello
+from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, SIMULATED_BOOT, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.ports.clock import Clock
 from shunter.simulation.machine import Machine, Wave

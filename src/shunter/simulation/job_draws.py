@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from shunter.model.jobs import (
+from shunter.model.job.spec import (
     PLAIN,
     SERVICE,
     SYSBATCH,

@@ -7,7 +7,7 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from shunter.model.jobs import SERVICE, SYSTEM, GroupSpec, Update
+from shunter.model.job.spec import SERVICE, SYSTEM, GroupSpec, Update
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.simulation.ledger import Ledger
 from shunter.simulation.ledger_records import LIVE, LedgerGroup, LedgerJob, LedgerTask, is_well, require

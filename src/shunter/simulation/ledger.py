@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from shunter.engine import changes as c
-from shunter.model.jobs import EVERYWHERE, LICENCE_PREFIX, PLAIN, GroupSpec, JobOptions
+from shunter.model.job.spec import EVERYWHERE, LICENCE_PREFIX, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import (
     JOB,
     NODE,

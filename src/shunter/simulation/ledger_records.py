@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shunter.model.jobs import PLAIN, GroupSpec, JobOptions
+from shunter.model.job.spec import PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 
 LIVE = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.STOPPING)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from shunter.engine import changes as c
-from shunter.model.jobs import SERVICE, Restart
+from shunter.model.job.spec import SERVICE, Restart
 from shunter.model.lifecycles import TASK, NodeState, TaskEvent, TaskState
 from shunter.simulation import waits
 from shunter.simulation.ledger_records import LIVE, LedgerTask, Placed, is_well, require, well_indexes

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from shunter.engine import changes as c
-from shunter.model.jobs import JobSpec, Schedule
-from shunter.model.schedules import firings_ms, next_firing_ms
+from shunter.model.job.schedules import firings_ms, next_firing_ms
+from shunter.model.job.spec import JobSpec, Schedule
 from shunter.simulation.ledger_records import require
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from shunter.model.messages import Ended, Health, Lost, Started
+from shunter.model.protocol.worker_messages import Ended, Health, Lost, Started
 from shunter.simulation.outbox import Outbox
 from shunter.simulation.outcomes import Outcome
 

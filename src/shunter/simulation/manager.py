@@ -15,7 +15,7 @@ from shunter.engine.engine import Engine
 from shunter.engine.policy.policy_loop import drive
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import ShunterError
-from shunter.model.messages import LogData, ManagerMessage, Shutdown, StatsData
+from shunter.model.protocol.worker_messages import LogData, ManagerMessage, Shutdown, StatsData
 from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Commit, Purged, Store

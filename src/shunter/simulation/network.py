@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from shunter.model.messages import ManagerMessage, Orders, Report, WorkerMessage
+from shunter.model.protocol.worker_messages import ManagerMessage, Orders, Report, WorkerMessage
 from shunter.ports.clock import Clock
 from shunter.simulation.process import Gate
 from shunter.simulation.trace import Trace

@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Protocol
 
-from shunter.model.messages import (
+from shunter.model.protocol.worker_messages import (
     Ended,
     Held,
     Hello,

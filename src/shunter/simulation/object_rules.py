@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shunter.engine.state.state import State
-from shunter.model.batch_jobs import BatchJob, BatchJobState
 from shunter.model.lifecycles import JobState, TaskState
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import KINDS, SCHEDULING
-from shunter.model.testbeds import EXCLUSIVE, SlotPlace, SlotState, Testbed
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import KINDS, SCHEDULING
+from shunter.model.objects.testbeds import EXCLUSIVE, SlotPlace, SlotState, Testbed
 from shunter.simulation.ledger_records import require
 from shunter.testbeds.application_parts import EXECUTOR
 

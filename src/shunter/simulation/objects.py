@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shunter.engine.engine import Engine
-from shunter.model.batch_jobs import BatchJobSpec
 from shunter.model.errors import Busy, Rejected
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
+from shunter.model.objects.batch_jobs import BatchJobSpec
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
+from shunter.model.objects.schedulings import RELAXED, STRICT, SchedulingSpec, SlotJob
+from shunter.model.objects.testbeds import DISJOINT, EXCLUSIVE, TestbedSpec
 from shunter.model.resources import CPU, MEMORY
-from shunter.model.schedulings import RELAXED, STRICT, SchedulingSpec, SlotJob
-from shunter.model.testbeds import DISJOINT, EXCLUSIVE, TestbedSpec
 from shunter.simulation.ledger_records import require
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from shunter.model.messages import Ended, Health, Lost, Report, Returned, Started
+from shunter.model.protocol.worker_messages import Ended, Health, Lost, Report, Returned, Started
 
 
 class Outbox:

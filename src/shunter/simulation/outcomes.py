@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from shunter.model.jobs import Port, TaskSpec
+from shunter.model.job.spec import Port, TaskSpec
 from shunter.model.resources import parse_duration_s
 
 DURATION_MEDIAN_S = 1.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shunter.engine.state.records import ClassKey
-from shunter.model.jobs import LICENCE_PREFIX, GroupSpec
+from shunter.model.job.spec import LICENCE_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.simulation.ledger import Ledger
 from shunter.simulation.ledger_records import LIVE, LedgerGroup, LedgerJob, LedgerTask, require

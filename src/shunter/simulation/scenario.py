@@ -7,8 +7,8 @@ import random
 from dataclasses import dataclass, field
 
 from shunter.engine.settings import EngineSettings
-from shunter.model.jobs import GroupSpec
-from shunter.model.messages import PROTOCOL_VERSION, Hello
+from shunter.model.job.spec import GroupSpec
+from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello
 from shunter.model.resources import CPU, MEMORY
 from shunter.planning.planner import POLICIES
 from shunter.ports.store import Retention

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shunter.engine.engine import Engine
 from shunter.model.errors import Rejected
-from shunter.model.jobs import LASTING, SERVICE
+from shunter.model.job.spec import LASTING, SERVICE
 from shunter.simulation.job_draws import draw_lasting
 from shunter.simulation.lasting_rules import unsettled
 from shunter.simulation.ledger_records import LedgerJob, require

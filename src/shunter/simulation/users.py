@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.submit import Submitted
 from shunter.model.errors import Busy, NotFound, Rejected, Unavailable
-from shunter.model.jobs import LASTING
+from shunter.model.job.spec import LASTING
 from shunter.simulation.acts import Acts
 from shunter.simulation.job_draws import Submit
 from shunter.simulation.ledger_records import LedgerJob, require

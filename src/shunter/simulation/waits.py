@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shunter.engine import changes as c
-from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter, GroupSpec
+from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter, GroupSpec
 from shunter.model.lifecycles import JOB, JobEvent, NodeState, TaskState
 from shunter.simulation.ledger_records import LedgerGroup, LedgerJob, require
 from shunter.testbeds.application_parts import DRIVER

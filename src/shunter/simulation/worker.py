@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from shunter.model.messages import (
+from shunter.model.protocol.worker_messages import (
     Ack,
     Goodbye,
     Heartbeat,

@@ -16,8 +16,8 @@ from typing import Any
 
 from shunter.adapters.memory.store import MemoryStore
 from shunter.model.errors import ShunterError
-from shunter.model.messages import Hello, ManagerMessage
-from shunter.model.situations import TASKS
+from shunter.model.protocol.scheduler_messages import TASKS
+from shunter.model.protocol.worker_messages import Hello, ManagerMessage
 from shunter.planning.remote.view_scope import wants_of
 from shunter.ports.store import Commit, Purged
 from shunter.simulation.brains import Brains, Outside

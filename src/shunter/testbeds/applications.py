@@ -12,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from shunter.model.application_fields import read_application
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.jobs import GroupSpec, JobSpec, Port, TaskSpec
+from shunter.model.job.spec import GroupSpec, JobSpec, Port, TaskSpec
+from shunter.model.objects.application_fields import read_application
+from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.testbeds.application_parts import DRIVER, EXECUTOR, Parts
 from shunter.testbeds.flink_application import flink_parts, flink_problems

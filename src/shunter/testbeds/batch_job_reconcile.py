@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.model.batch_jobs import (
+from shunter.model.objects.batch_jobs import (
     SCHEDULED_EVENTS_MAX,
     BatchJob,
     BatchJobState,
@@ -15,9 +15,9 @@ from shunter.model.batch_jobs import (
     CreationRequest,
     ScheduledEvent,
 )
-from shunter.model.object_lifecycles import BATCH_JOB, BatchJobEvent
-from shunter.model.schedulings import SchedulingState
-from shunter.model.testbeds import Slot, SlotState, Testbed
+from shunter.model.objects.object_lifecycles import BATCH_JOB, BatchJobEvent
+from shunter.model.objects.schedulings import SchedulingState
+from shunter.model.objects.testbeds import Slot, SlotState, Testbed
 from shunter.testbeds.view import Application, ApplicationState, BatchJobOutcome, BatchJobView, StartApplication
 
 _CLAIMED = (

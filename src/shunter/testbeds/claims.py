@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from shunter.model.batch_jobs import BatchJob, BatchJobState
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import Scheduling
-from shunter.model.testbeds import DISJOINT, Testbed
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.testbeds import DISJOINT, Testbed
 from shunter.testbeds.view import SchedulingView
 
 FAILED_STATES = (BatchJobState.FAILED, BatchJobState.FAILED_SUBMISSION)

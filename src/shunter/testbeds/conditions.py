@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from itertools import accumulate, islice
 from typing import Any
 
-from shunter.model.batch_jobs import BatchJob, BatchJobState
-from shunter.model.object_meta import Document, ObjectName
-from shunter.model.object_wire import name_document
-from shunter.model.objects import Object
-from shunter.model.schedulings import JobProgress, Scheduling, SchedulingState
-from shunter.model.views import iso
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
+from shunter.model.objects.document_writer import name_document
+from shunter.model.objects.object_meta import Document, ObjectName
+from shunter.model.objects.objects import Object
+from shunter.model.objects.schedulings import JobProgress, Scheduling, SchedulingState
+from shunter.model.rest.views import iso
 
 QUEUED_CONDITIONS_MAX = 20  # jobs of a queue, the next ones, of which it is told what slots they wait for
 

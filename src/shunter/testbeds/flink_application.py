@@ -3,9 +3,9 @@ each slot. Used by `testbeds.applications`."""
 
 from __future__ import annotations
 
-from shunter.model.application_fields import read_application
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.flink_fields import why_not_here
+from shunter.model.objects.application_fields import read_application
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.flink_fields import why_not_here
 from shunter.model.resources import CPU, MEMORY, parse_amount
 from shunter.testbeds.application_parts import (
     DRIVER_CPU_MILLI,

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from shunter.model.schedulings import JobRecord, SchedulingSpec
+from shunter.model.objects.schedulings import JobRecord, SchedulingSpec
 from shunter.testbeds.progress import Records
 
 

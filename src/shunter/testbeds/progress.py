@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterable, Set
 
-from shunter.model.batch_jobs import BatchJob, BatchJobState
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import JobProgress, JobRecord
-from shunter.model.testbeds import SlotPlace
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import JobProgress, JobRecord
+from shunter.model.objects.testbeds import SlotPlace
 
 _OF_SUBMITTED = {
     BatchJobState.SCHEDULED: JobProgress.SCHEDULED,

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Set
 
 import msgspec
 
-from shunter.model.batch_jobs import BatchJob, BatchJobState, CreationRequest
-from shunter.model.object_lifecycles import SCHEDULING, SchedulingEvent
-from shunter.model.object_meta import ObjectName
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, CreationRequest
+from shunter.model.objects.object_lifecycles import SCHEDULING, SchedulingEvent
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
+from shunter.model.objects.testbeds import SlotState
 from shunter.model.resources import format_duration
-from shunter.model.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
-from shunter.model.testbeds import SlotState
 from shunter.testbeds.claims import (
     FAILED_STATES,
     Obstacle,

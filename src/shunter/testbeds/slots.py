@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from shunter.model.batch_jobs import BatchJob
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.testbeds import Slot, SlotPlace, SlotState, TestbedSpec
 from shunter.model.resources import CPU, format_amount
-from shunter.model.testbeds import Slot, SlotPlace, SlotState, TestbedSpec
 from shunter.testbeds.view import LabelledNode
 
 _WHOLE_NUMBER = re.compile("[0-9]{1,9}")

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shunter.model.application_fields import read_application
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.environment_fields import as_mapping
+from shunter.model.objects.application_fields import read_application
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.environment_fields import as_mapping
+from shunter.model.objects.spark_fields import CONF_NOT_HERE
 from shunter.model.resources import CPU, MEMORY, parse_amount
-from shunter.model.spark_fields import CONF_NOT_HERE
 from shunter.testbeds.application_parts import (
     DRIVER_CPU_MILLI,
     DRIVER_MEMORY_BYTES,

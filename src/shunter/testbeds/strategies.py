@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Sequence
 
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import RELAXED, JobProgress, JobRecord, SchedulingSpec
-from shunter.model.testbeds import Testbed, TestbedState
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import RELAXED, JobProgress, JobRecord, SchedulingSpec
+from shunter.model.objects.testbeds import Testbed, TestbedState
 from shunter.testbeds.lineup import Lineup
 
 Selection = list[tuple[ObjectName, tuple[int, ...]]]

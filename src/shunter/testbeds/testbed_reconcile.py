@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from shunter.model.object_lifecycles import SLOT, TESTBED, SlotEvent, TestbedEvent
-from shunter.model.testbeds import Slot, SlotPlace, SlotState, Testbed, TestbedStatus
+from shunter.model.objects.object_lifecycles import SLOT, TESTBED, SlotEvent, TestbedEvent
+from shunter.model.objects.testbeds import Slot, SlotPlace, SlotState, Testbed, TestbedStatus
 from shunter.testbeds.slots import Layout, lay_out
 from shunter.testbeds.view import LabelledNode, SlotUse
 

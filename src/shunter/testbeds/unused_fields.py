@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from shunter.model.application_fields import FLINK_SPEC, SPARK_SPEC
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.environment_fields import VALUE_FROM
-from shunter.model.flink_fields import FLINK_NOT_HERE, why_not_here
-from shunter.model.object_meta import Document
-from shunter.model.spark_fields import CONF_NOT_HERE, DRIVER_NOT_HERE, EXECUTOR_NOT_HERE, ONCE, SPARK_NOT_HERE
+from shunter.model.objects.application_fields import FLINK_SPEC, SPARK_SPEC
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.environment_fields import VALUE_FROM
+from shunter.model.objects.flink_fields import FLINK_NOT_HERE, why_not_here
+from shunter.model.objects.object_meta import Document
+from shunter.model.objects.spark_fields import CONF_NOT_HERE, DRIVER_NOT_HERE, EXECUTOR_NOT_HERE, ONCE, SPARK_NOT_HERE
 
 
 def unused_fields(job: BatchJob) -> list[str]:

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from shunter.model.batch_jobs import BatchJob, BatchJobStatus, CreationRequest
 from shunter.model.lifecycles import State
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import Scheduling, SchedulingStatus
-from shunter.model.testbeds import SlotHolder, SlotPlace, Testbed
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobStatus, CreationRequest
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import Scheduling, SchedulingStatus
+from shunter.model.objects.testbeds import SlotHolder, SlotPlace, Testbed
 from shunter.testbeds.lineup import Memory
 
 # ---- testbeds ----

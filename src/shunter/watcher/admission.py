@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from shunter.model.messages import PROTOCOL_VERSION, Hello, Refused
-from shunter.model.refusals import Code, refuse
+from shunter.model.protocol.refusals import Code, refuse
+from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello, Refused
 from shunter.model.resources import AMOUNT_MAX
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import Hello, Inventory, MachineStats, Refused, Report, Welcome
+from shunter.model.protocol.worker_messages import Hello, Inventory, MachineStats, Refused, Report, Welcome
 
 
 class WatchedEngine(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.model.refusals import Code
+from shunter.model.protocol.refusals import Code
 from shunter.watcher.session import SessionState, WorkerSession
 from shunter.watcher.wheel import TimerWheel
 

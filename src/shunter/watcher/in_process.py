@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 
 from shunter.log import Log
-from shunter.model.messages import ManagerMessage, WorkerMessage
+from shunter.model.protocol.worker_messages import ManagerMessage, WorkerMessage
 from shunter.ports.workers import Reception, WorkerEnd
 
 RECONNECT_S = 0.1

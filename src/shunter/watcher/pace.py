@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from shunter.model.cluster_fields import HAND_SET_MAX_S, HAND_SET_MIN_S
 from shunter.model.errors import Invalid, Problem
+from shunter.model.rest.cluster_fields import HAND_SET_MAX_S, HAND_SET_MIN_S
 from shunter.watcher.settings import (
     HEARTBEAT_MAX_S,
     HEARTBEAT_MIN_S,

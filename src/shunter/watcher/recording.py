@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shunter.engine.engine import Engine
-from shunter.model.messages import Heartbeat, MachineSample
+from shunter.model.protocol.worker_messages import Heartbeat, MachineSample
 from shunter.ports.metrics import Measured, MetricSink, NodeSource, TaskSource
 
 MACHINE_LIFE = 0

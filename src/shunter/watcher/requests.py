@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from shunter.log import Log
 from shunter.model.errors import Busy, Unavailable
-from shunter.model.messages import LogData, ReadLog, ReadStats, StatsData
+from shunter.model.protocol.worker_messages import LogData, ReadLog, ReadStats, StatsData
 from shunter.ports.clock import Clock
 from shunter.watcher.session import WorkerSession
 

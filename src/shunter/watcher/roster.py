@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import MachineStats
+from shunter.model.protocol.worker_messages import MachineStats
 from shunter.watcher.session import WorkerSession
 
 

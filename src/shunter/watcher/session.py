@@ -10,7 +10,8 @@ from typing import Protocol
 from shunter.log import Log
 from shunter.model.errors import ShunterError
 from shunter.model.lifecycles import Machine, State
-from shunter.model.messages import (
+from shunter.model.protocol.refusals import Code, refuse, refuse_for
+from shunter.model.protocol.worker_messages import (
     Goodbye,
     Heartbeat,
     Hello,
@@ -22,7 +23,6 @@ from shunter.model.messages import (
     Welcome,
     WorkerMessage,
 )
-from shunter.model.refusals import Code, refuse, refuse_for
 from shunter.ports.workers import WorkerLink
 from shunter.watcher.receipts import Receipts
 

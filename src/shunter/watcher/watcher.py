@@ -16,7 +16,8 @@ import msgspec
 from shunter.log import Log
 from shunter.model.errors import Unavailable
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import (
+from shunter.model.protocol.refusals import Code, refuse
+from shunter.model.protocol.worker_messages import (
     Ack,
     Goodbye,
     Heartbeat,
@@ -33,7 +34,6 @@ from shunter.model.messages import (
     StatsData,
     Welcome,
 )
-from shunter.model.refusals import Code, refuse
 from shunter.ports.clock import Clock
 from shunter.ports.workers import AttemptName, WorkerLink
 from shunter.watcher.admission import problem_with

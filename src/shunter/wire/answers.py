@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.model.situations import Answers, RunningRows
+from shunter.model.protocol.scheduler_messages import Answers, RunningRows
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.wire.classes import class_message, read_class
 

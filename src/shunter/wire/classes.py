@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shunter.model.jobs import Affinity, Spread
-from shunter.model.situations import ClassRow, RuleRow
+from shunter.model.job.spec import Affinity, Spread
+from shunter.model.protocol.scheduler_messages import ClassRow, RuleRow
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 
 

@@ -1,17 +1,18 @@
 """Situations and decisions as messages of `shunter.v1`, and back. Used at both ends of the wire.
 
-A message has a node with all that changed of it, where `model.situations` has columns; the rest has the same shape.
-"""
+A message has a node with all that changed of it, where `model.protocol.scheduler_messages` has columns; the rest has
+the same shape."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import Scheduling, SchedulingSpec
-from shunter.model.situations import (
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
+from shunter.model.objects.testbeds import Testbed
+from shunter.model.protocol.scheduler_messages import (
     CapacityRows,
     DecisionAnswer,
     DecisionRow,
@@ -28,7 +29,6 @@ from shunter.model.situations import (
     UsageRow,
     ViewDelta,
 )
-from shunter.model.testbeds import Testbed
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.wire.answers import answers_message, read_answers
 from shunter.wire.classes import class_message, read_class

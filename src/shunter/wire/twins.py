@@ -20,7 +20,7 @@ from google.protobuf.message import Message
 
 from shunter.model.errors import Invalid, Problem
 from shunter.model.lifecycles import State
-from shunter.model.object_meta import Document
+from shunter.model.objects.object_meta import Document
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from shunter.log import Log
-from shunter.model.messages import Ended, Held, Lost, Order, Orders, Returned, StopRange
+from shunter.model.protocol.worker_messages import Ended, Held, Lost, Order, Orders, Returned, StopRange
 from shunter.worker.grants import Grants
 from shunter.worker.health.keepers import KeeperHealth
 from shunter.worker.keepers import Keeper

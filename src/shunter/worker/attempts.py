@@ -11,8 +11,18 @@ from collections import Counter, deque
 from collections.abc import Iterable
 
 from shunter.log import Log
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Ended, Held, Lost, Order, Orders, Returned, Started, StopRange, TaskStats
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import (
+    Ended,
+    Held,
+    Lost,
+    Order,
+    Orders,
+    Returned,
+    Started,
+    StopRange,
+    TaskStats,
+)
 from shunter.worker.assignments import ANY_ATTEMPT, CLUSTER_STOPPED
 from shunter.worker.grants import Grants
 from shunter.worker.outbox import Outbox

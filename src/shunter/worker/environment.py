@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Order
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Order
 from shunter.worker.keeping.special import variable
 from shunter.worker.keeping.work import EXECUTOR_MARK
 

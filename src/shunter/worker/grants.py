@@ -7,7 +7,7 @@ import random
 import socket
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
-from shunter.model.jobs import Port
+from shunter.model.job.spec import Port
 
 TaskName = tuple[int, int, int, int]  # job, group, index, attempt
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol, TypeVar, cast
 import msgspec
 
 from shunter.log import Log
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Order
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Order
 from shunter.worker import protocol
 from shunter.worker.ledger import Span
 from shunter.worker.protocol import KeeperReport, KeeperStarted, KeeperState, Taken, TakenRange, TaskPorts

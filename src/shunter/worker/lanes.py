@@ -12,8 +12,8 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping
 
 from shunter.log import Log
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Ended
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Ended
 from shunter.worker.grants import Grants, NoPortFree
 from shunter.worker.keepers import Keeper
 from shunter.worker.ledger import Ledger, Span

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from shunter.model.messages import Ended, Order
+from shunter.model.protocol.worker_messages import Ended, Order
 
 if TYPE_CHECKING:
     from shunter.worker.keepers import Keeper

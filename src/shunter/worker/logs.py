@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from shunter.model.messages import LogData, ReadLog
+from shunter.model.protocol.worker_messages import LogData, ReadLog
 from shunter.worker.keeping.segments import CUT, CUT_ERR, CUT_OUT, ERR, OUT, RECORD, RUNNING_END
 
 READ_MAX_BYTES = 4 * 2**20

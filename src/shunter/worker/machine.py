@@ -7,7 +7,7 @@ import platform
 from collections.abc import Mapping
 
 from shunter import __version__
-from shunter.model.messages import PROTOCOL_VERSION, Hello
+from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.worker.settings import WorkerSettings
 

@@ -11,7 +11,17 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from shunter.model.messages import Ended, Health, Held, Inventory, Lost, Report, Returned, Started, WorkerMessage
+from shunter.model.protocol.worker_messages import (
+    Ended,
+    Health,
+    Held,
+    Inventory,
+    Lost,
+    Report,
+    Returned,
+    Started,
+    WorkerMessage,
+)
 from shunter.worker.keepers import Keeper
 from shunter.worker.protocol import KeeperReport
 

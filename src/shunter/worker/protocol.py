@@ -7,7 +7,8 @@ One JSON array a line, UTF-8, the first item is the verb. Times are milliseconds
                                             then "state"; the keeper forgets its specs.
     ["spec", id, {fields of TaskSpec}]      For later runs.
     ["forget", id]                          That spec is not needed any longer.
-    ["run", [Order, ...]]                   Queue these ranges, each as the array of `model.messages.Order`; the `spec`
+    ["run", [Order, ...]]                   Queue these ranges, each as the array of
+    `model.protocol.worker_messages.Order`; the `spec`
                                             of an order is the id of a spec sent before.
     ["take", request, kind, what]           Give back what has not started: kind "tail" and how many, "reservations" and
                                             a list, or "range" and [job, group, first, last, newest attempt].
@@ -40,8 +41,8 @@ from typing import Any
 
 import msgspec
 
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Ended, Order
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Ended, Order
 from shunter.worker.keeping.wire import VERSION
 
 

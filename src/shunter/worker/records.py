@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 
 from shunter.log import Log
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Ended, Order
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Ended, Order
 from shunter.worker.runtimes.port import Attempt
 
 log = Log(__name__)

@@ -12,7 +12,7 @@ import time
 from collections import deque
 
 from shunter.log import Log
-from shunter.model.messages import MachineSample, TaskStats
+from shunter.model.protocol.worker_messages import MachineSample, TaskStats
 from shunter.ports.clock import Clock
 from shunter.worker.attempts import Attempts
 from shunter.worker.fleet import Fleet

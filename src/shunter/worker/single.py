@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Protocol
 
 from shunter.log import Log
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Ended, Held, Order, Started, TaskStats
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Ended, Held, Order, Started, TaskStats
 from shunter.ports.clock import Clock
 from shunter.worker.environment import task_environment
 from shunter.worker.grants import Grants, NoPortFree, TaskName

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from shunter.model.jobs import TaskSpec
+from shunter.model.job.spec import TaskSpec
 
 SPECS_KEPT_MAX = 10_000  # before those that nothing needs are forgotten
 

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from shunter.model.messages import MachineSample, MachineStats
+from shunter.model.protocol.worker_messages import MachineSample, MachineStats
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")

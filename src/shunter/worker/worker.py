@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from shunter.log import Log
-from shunter.model.messages import (
+from shunter.model.protocol.worker_messages import (
     Ack,
     Goodbye,
     Heartbeat,

@@ -18,7 +18,7 @@ from shunter.engine.nodes import inventory, registration, reports
 from shunter.engine.round import Round
 from shunter.engine.state.records import Group
 from shunter.model.lifecycles import NodeEvent, TaskEvent
-from shunter.model.messages import Report, Started
+from shunter.model.protocol.worker_messages import Report, Started
 
 Patch = pytest.MonkeyPatch
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Mapping
 from typing import TYPE_CHECKING
 
-from shunter.model.flights import FlightPage, FlightSegment
-from shunter.model.manifests import check_labels
-from shunter.model.metric_views import MeasuredView, MetricsView, MetricView
-from shunter.model.object_meta import ObjectName
-from shunter.model.situations import DecisionAnswer, DecisionRow
-from shunter.model.views import JobView, NodeView
+from shunter.model.job.manifests import check_labels
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.protocol.flight_records import FlightPage, FlightSegment
+from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow
+from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
+from shunter.model.rest.views import JobView, NodeView
 from shunter.ports.gateway import Caller, JobReference, TaskReference
 from shunter.ports.metrics import Window
 from shunter.ports.schedulers import SchedulerSession

@@ -12,10 +12,18 @@ from typing import Any, TypeVar
 import msgspec
 
 from shunter.model.errors import Invalid, NotFound, Problem, ShunterError
-from shunter.model.kept_views import DeadPage, DeadView, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
-from shunter.model.manifests import JobReader, check_labels
-from shunter.model.mixed_files import KEY_OF_ANOTHER, join, split
-from shunter.model.views import (
+from shunter.model.files.mixed_files import KEY_OF_ANOTHER, join, split
+from shunter.model.job.manifests import JobReader, check_labels
+from shunter.model.rest.admin_views import (
+    DeadPage,
+    DeadView,
+    QueuePage,
+    QueueView,
+    Replayed,
+    TemplatePage,
+    TemplateView,
+)
+from shunter.model.rest.views import (
     AttemptPage,
     AttemptView,
     ClusterInfo,

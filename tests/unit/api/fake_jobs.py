@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from shunter.model.errors import Conflict, NotFound
-from shunter.model.jobs import JobSpec
-from shunter.model.views import JobView, SubmittedJob, TaskView
+from shunter.model.job.spec import JobSpec
+from shunter.model.rest.views import JobView, SubmittedJob, TaskView
 from shunter.ports.gateway import Caller, JobReference
 
 AT = "2030-01-01T00:00:00.000Z"

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from shunter.api.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
-from shunter.model.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, ScheduledEvent
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
-from shunter.model.testbeds import Slot, SlotHolder, SlotPlace, SlotState, TestbedState, TestbedStatus
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, ScheduledEvent
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
+from shunter.model.objects.testbeds import Slot, SlotHolder, SlotPlace, SlotState, TestbedState, TestbedStatus
 from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.contracts.objects import batch_job, testbed

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from shunter.model.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, Claim
-from shunter.model.object_meta import ObjectName
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, Claim
+from shunter.model.objects.object_meta import ObjectName
 from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.contracts.objects import batch_job, scheduling, testbed

@@ -19,8 +19,8 @@ from shunter.api.exchange import encode
 from shunter.api.openapi import openapi_document
 from shunter.api.routes import ROUTES
 from shunter.api.routing import Route
-from shunter.model.manifests import job_schema
-from shunter.model.objects import KINDS
+from shunter.model.job.manifests import job_schema
+from shunter.model.objects.objects import KINDS
 
 from .client import AUTHORIZED, Client
 from .live_server import live_server

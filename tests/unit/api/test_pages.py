@@ -9,14 +9,14 @@ import pytest
 
 from shunter.api.object_routes import GROUP_VERSION
 from shunter.api.routes import ROUTES
-from shunter.model.documents import parse_documents
-from shunter.model.fields import Section
-from shunter.model.job_fields import METADATA, SPEC
-from shunter.model.manifests import parse_job
-from shunter.model.objects import PLURALS
-from shunter.model.placing_fields import RESTART, UPDATE
-from shunter.model.task_fields import MOUNT, PORT
-from shunter.model.timing_fields import AFTER, PARAMETERS, SCHEDULE
+from shunter.model.files.yaml_reader import parse_documents
+from shunter.model.job.job_fields import METADATA, SPEC
+from shunter.model.job.manifests import parse_job
+from shunter.model.job.placement_fields import RESTART, UPDATE
+from shunter.model.job.task_fields import MOUNT, PORT
+from shunter.model.job.timing_fields import AFTER, PARAMETERS, SCHEDULE
+from shunter.model.objects.objects import PLURALS
+from shunter.model.schema.fields import Section
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -13,7 +13,7 @@ import pytest
 
 from shunter.app.config import TABLES, parse_config
 from shunter.app.options import LISTEN_DEFAULT, UpOptions
-from shunter.model.problems import Problems
+from shunter.model.schema.problems import Problems
 from shunter.planning.planner import POLICIES, POLICY_DEFAULT
 
 PAGE = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text(encoding="utf-8")

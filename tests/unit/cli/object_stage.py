@@ -8,15 +8,10 @@ from typing import Any
 
 import msgspec
 
-from shunter.model.batch_jobs import (
-    BatchJobState,
-    BatchJobStatus,
-    Claim,
-    ScheduledEvent,
-)
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
-from shunter.model.testbeds import Slot, SlotHolder, SlotPlace, SlotState, TestbedState, TestbedStatus
+from shunter.model.objects.batch_jobs import BatchJobState, BatchJobStatus, Claim, ScheduledEvent
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
+from shunter.model.objects.testbeds import Slot, SlotHolder, SlotPlace, SlotState, TestbedState, TestbedStatus
 from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import T0_MS, MemoryObjectDesk
 

@@ -19,7 +19,7 @@ import pytest
 from shunter.cli.commands import ENTRIES, build
 from shunter.cli.completion import complete_jobs, complete_nodes
 from shunter.cli.interrupts import StopOnInterrupt
-from shunter.model.views import JobView
+from shunter.model.rest.views import JobView
 from shunter.sdk.client import Job, connect
 
 from ..sdk.scripted_server import Asked, answer, chunks, job_document, lines, whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.cli.metrics import SPARK_WIDTH, say, sparkline
-from shunter.model.metric_views import MetricView
+from shunter.model.rest.metric_views import MetricView
 
 from ..sdk.scripted_server import answer, job_document
 from .conftest import Cluster, Shunter

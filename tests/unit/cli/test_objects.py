@@ -11,8 +11,8 @@ import pytest
 
 from shunter.cli.printing import yaml_text
 from shunter.model.errors import Conflict
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import SchedulingState, SchedulingStatus
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import SchedulingState, SchedulingStatus
 from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.contracts.objects import batch_job, scheduling, testbed

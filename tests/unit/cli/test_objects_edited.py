@@ -15,12 +15,9 @@ import pytest
 
 from shunter.cli.completion import OFFERED_MAX
 from shunter.cli.object_options import complete_kinds, complete_objects
-from shunter.model.batch_jobs import (
-    BatchJobState,
-    BatchJobStatus,
-)
-from shunter.model.object_meta import ObjectName
-from shunter.model.testbeds import TestbedStatus
+from shunter.model.objects.batch_jobs import BatchJobState, BatchJobStatus
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.testbeds import TestbedStatus
 from shunter.ports.callers import Caller
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.contracts.objects import batch_job, scheduling, testbed

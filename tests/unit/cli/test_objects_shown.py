@@ -11,10 +11,10 @@ import pytest
 
 from shunter.cli.describe import ROW_SHOWN_MAX
 from shunter.cli.object_tables import results_of
-from shunter.model.object_meta import ObjectName
-from shunter.model.object_views import PastRunView
-from shunter.model.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
-from shunter.model.testbeds import Slot, SlotPlace, TestbedState, TestbedStatus
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
+from shunter.model.objects.testbeds import Slot, SlotPlace, TestbedState, TestbedStatus
+from shunter.model.rest.object_views import PastRunView
 from tests.contracts.memory_objects import T0_MS, MemoryObjectDesk
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.cli.object_stage import BENCH, FIRST, ME, do, move, occupy

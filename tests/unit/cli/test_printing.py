@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.cli.printing import MEASURED_ROWS_MAX, Column, age, counted, print_table, yaml_text
-from shunter.model.documents import parse_documents
+from shunter.model.files.yaml_reader import parse_documents
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 COLUMNS = [Column("NAME"), Column("STATE"), Column("N", right=True), Column("COMMAND")]

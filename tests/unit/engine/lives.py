@@ -6,8 +6,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from shunter.model.jobs import Affinity, JobOptions, Spread
-from shunter.model.messages import Order
+from shunter.model.job.spec import Affinity, JobOptions, Spread
+from shunter.model.protocol.worker_messages import Order
 from tests.unit.engine.stage import Stage, spec
 
 NODES = 3

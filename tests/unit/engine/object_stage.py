@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from shunter.model.batch_jobs import BatchJobSpec, BatchJobState
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
-from shunter.model.schedulings import SchedulingSpec, SchedulingState
-from shunter.model.testbeds import TestbedSpec
+from shunter.model.objects.batch_jobs import BatchJobSpec, BatchJobState
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
+from shunter.model.objects.schedulings import SchedulingSpec, SchedulingState
+from shunter.model.objects.testbeds import TestbedSpec
 
 from .stage import Stage
 

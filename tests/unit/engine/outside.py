@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shunter.engine.policy.sessions import Session
-from shunter.model.situations import (
+from shunter.model.protocol.scheduler_messages import (
     WANTS_DEFAULT,
     DecisionAnswer,
     DecisionRow,

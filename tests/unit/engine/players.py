@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from shunter.engine.services.instances import look
-from shunter.model.jobs import TaskSpec
+from shunter.model.job.spec import TaskSpec
 from shunter.model.lifecycles import TaskState
-from shunter.model.messages import Ended, Health, Order, Orders, Started, Stop
+from shunter.model.protocol.worker_messages import Ended, Health, Order, Orders, Started, Stop
 from shunter.simulation.loop import VirtualClock
 from tests.unit.engine.stage import Stage
 

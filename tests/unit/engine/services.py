@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from shunter.model.jobs import JobSpec, Restart, TaskSpec, Update
+from shunter.model.job.spec import JobSpec, Restart, TaskSpec, Update
 from tests.unit.engine.stage import Stage, spec
 
 ALWAYS = Restart("always", max=3, delay_s=1.0, jitter=0.0)

@@ -15,9 +15,9 @@ from shunter.engine.read.events import render
 from shunter.engine.recovery import recover
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
-from shunter.model.jobs import GroupSpec, JobSpec, Restart, TaskSpec, bits_of_estimate
+from shunter.model.job.spec import GroupSpec, JobSpec, Restart, TaskSpec, bits_of_estimate
 from shunter.model.lifecycles import TaskState
-from shunter.model.messages import (
+from shunter.model.protocol.worker_messages import (
     Ack,
     Ended,
     Hello,
@@ -35,7 +35,7 @@ from shunter.model.messages import (
     StopRange,
     Welcome,
 )
-from shunter.model.views import EventView
+from shunter.model.rest.views import EventView
 from shunter.planning.planner import build_policy
 from shunter.simulation.loop import VirtualClock, run_virtual
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.model.flights import FlightRecord, decode_record
+from shunter.model.protocol.flight_records import FlightRecord, decode_record
 
 
 class Tape:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from shunter.engine.state.task_table import unpack_columns
-from shunter.model.jobs import Restart
+from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent, TaskState
-from shunter.model.messages import Returned
+from shunter.model.protocol.worker_messages import Returned
 from shunter.simulation.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.model.jobs import Affinity, Restart
+from shunter.model.job.spec import Affinity, Restart
 from tests.unit.engine.players import Players
 from tests.unit.engine.services import system
 from tests.unit.engine.stage import Stage, play, spec

@@ -9,7 +9,7 @@ import pytest
 
 from shunter.engine.engine import FRUITLESS_MAX
 from shunter.engine.policy.active_policy import Brain, Nonsense, check_decision
-from shunter.model.jobs import Affinity
+from shunter.model.job.spec import Affinity
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Queued, TaskClass
 from tests.unit.engine.stage import Stage, play, spec

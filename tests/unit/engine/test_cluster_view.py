@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from shunter.engine.placement.cluster_view import build_view
-from shunter.model.jobs import JobOptions
+from shunter.model.job.spec import JobOptions
 from tests.unit.engine.stage import Stage, play, spec
 
 

@@ -9,8 +9,8 @@ from shunter.engine.jobs.finish import Summary
 from shunter.engine.jobs.rerun import by_group, repeat
 from shunter.engine.state.registries import dead_letters
 from shunter.model.errors import Conflict, NotFound
-from shunter.model.jobs import ExitRule, GroupAfter, GroupSpec, JobOptions, JobSpec, Restart, TaskSpec
-from shunter.model.messages import Ended
+from shunter.model.job.spec import ExitRule, GroupAfter, GroupSpec, JobOptions, JobSpec, Restart, TaskSpec
+from shunter.model.protocol.worker_messages import Ended
 from shunter.simulation.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 

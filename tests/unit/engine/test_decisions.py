@@ -6,8 +6,8 @@ from shunter.engine.jobs.hold import on_hold
 from shunter.engine.jobs.stop import on_stop
 from shunter.engine.placement.place import place
 from shunter.engine.round import Round
-from shunter.model.jobs import JobOptions
-from shunter.model.messages import Ended, Orders, Returned, Stop
+from shunter.model.job.spec import JobOptions
+from shunter.model.protocol.worker_messages import Ended, Orders, Returned, Stop
 from shunter.planning.planner import build_policy
 from shunter.planning.view import Decision, Preemption
 from shunter.simulation.loop import VirtualClock

@@ -11,7 +11,7 @@ from shunter.engine.jobs.dependencies import waits_for
 from shunter.engine.jobs.finish import Summary
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.model.errors import Invalid
-from shunter.model.jobs import After, GroupAfter, GroupSpec, JobOptions, JobSpec, TaskSpec
+from shunter.model.job.spec import After, GroupAfter, GroupSpec, JobOptions, JobSpec, TaskSpec
 from shunter.model.lifecycles import JobState
 from tests.unit.engine.stage import Stage, play, spec
 

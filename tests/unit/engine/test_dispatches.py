@@ -7,8 +7,8 @@ import pytest
 from shunter.engine.jobs.templates import Dispatch
 from shunter.engine.round import PAYLOADS_BYTES_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
-from shunter.model.jobs import JobOptions, JobSpec, Parameters
-from shunter.model.messages import Orders
+from shunter.model.job.spec import JobOptions, JobSpec, Parameters
+from shunter.model.protocol.worker_messages import Orders
 from tests.unit.engine.stage import Stage, play, spec
 
 

@@ -9,7 +9,7 @@ import pytest
 from shunter.engine.read.views import node_view
 from shunter.engine.recovery import recover
 from shunter.model.errors import Conflict, NotFound
-from shunter.model.jobs import Spread, Update
+from shunter.model.job.spec import Spread, Update
 from shunter.model.lifecycles import NodeEvent, NodeState
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.services import service, system

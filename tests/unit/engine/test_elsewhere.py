@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from shunter.model.jobs import Affinity, Restart
+from shunter.model.job.spec import Affinity, Restart
 from shunter.model.lifecycles import NodeEvent
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play, spec

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from shunter.engine.changes import decode_round
 from shunter.engine.read.events import CATALOGUE, render
-from shunter.model.jobs import Restart
+from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import Returned, Started
-from shunter.model.views import EventView
+from shunter.model.protocol.worker_messages import Returned, Started
+from shunter.model.rest.views import EventView
 from tests.unit.engine.stage import Stage, play, spec
 
 SEEN: set[str] = set()

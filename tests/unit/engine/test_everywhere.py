@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shunter.model.jobs import Restart, Update
+from shunter.model.job.spec import Restart, Update
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import Hello, Inventory, Welcome
+from shunter.model.protocol.worker_messages import Hello, Inventory, Welcome
 from tests.unit.engine.players import Players
 from tests.unit.engine.services import service, system
 from tests.unit.engine.stage import Stage, play, spec

@@ -16,7 +16,7 @@ from shunter.engine.state.fingerprints.nodes import NODES
 from shunter.engine.state.fingerprints.registries import BOOKS
 from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
-from shunter.model.jobs import Affinity, After, JobOptions, Schedule
+from shunter.model.job.spec import Affinity, After, JobOptions, Schedule
 from tests.unit.engine.object_stage import command, label, make, queue, ready
 from tests.unit.engine.players import Players
 from tests.unit.engine.services import service, system

@@ -9,9 +9,9 @@ import pytest
 
 from shunter.engine.policy import flight_recorder
 from shunter.engine.policy.replay import Replay
-from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
-from shunter.model.messages import Held, Inventory
-from shunter.model.situations import RULES, TASKS, WANTS_DEFAULT, PlacementRow
+from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
+from shunter.model.protocol.scheduler_messages import RULES, TASKS, WANTS_DEFAULT, PlacementRow
+from shunter.model.protocol.worker_messages import Held, Inventory
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
 from tests.unit.engine.lives import Life

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from shunter.model.jobs import JobOptions, Restart
+from shunter.model.job.spec import JobOptions, Restart
 from shunter.model.lifecycles import NodeEvent, TaskState
-from shunter.model.messages import Order
+from shunter.model.protocol.worker_messages import Order
 from tests.unit.engine.stage import Stage, play, spec
 
 RESTART = Restart("on-failure", max=2, delay_s=10.0, factor=1.0, jitter=0.0)

@@ -7,9 +7,9 @@ import asyncio
 import pytest
 
 from shunter.model.errors import Unavailable
-from shunter.model.jobs import Restart
+from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import Ended, Held, Inventory, Lost, Report, Started
+from shunter.model.protocol.worker_messages import Ended, Held, Inventory, Lost, Report, Started
 from tests.unit.engine.stage import Stage, play, spec
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from shunter.model.messages import MachineStats
+from shunter.model.protocol.worker_messages import MachineStats
 from shunter.planning.planner import build_policy
 from tests.unit.engine.stage import Stage, play, spec
 

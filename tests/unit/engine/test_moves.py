@@ -6,7 +6,7 @@ import pytest
 
 from shunter.engine.jobs.queue_admin import QueuePatch
 from shunter.model.errors import Conflict
-from shunter.model.jobs import Affinity, JobOptions, Update
+from shunter.model.job.spec import Affinity, JobOptions, Update
 from shunter.model.lifecycles import NodeEvent
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.services import ALWAYS, service

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from shunter.model.errors import Rejected
-from shunter.model.jobs import HealthCheck, TaskSpec, Update
+from shunter.model.job.spec import HealthCheck, TaskSpec, Update
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.services import service
 from tests.unit.engine.stage import Stage, play

@@ -13,11 +13,11 @@ from shunter.engine import changes as c
 from shunter.engine.changes import decode_round
 from shunter.engine.objects.apply import RECORDS_AT_ONCE, differing
 from shunter.engine.state.state import State
-from shunter.model.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus, ScheduledEvent
 from shunter.model.errors import Conflict
-from shunter.model.object_meta import Meta, ObjectName
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED
-from shunter.model.schedulings import JobProgress, JobRecord, SchedulingState
+from shunter.model.objects.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus, ScheduledEvent
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState
 from tests.unit.engine.object_stage import BED, command, make, queue, ready, scheduling
 
 from .stage import Stage, play

@@ -10,12 +10,8 @@ import pytest
 from shunter.engine.policy.policy_loop import drive
 from shunter.engine.policy.sessions import DECISIONS_BURST
 from shunter.model.errors import Busy, Conflict, TooLarge
-from shunter.model.jobs import Affinity, JobOptions
-from shunter.model.situations import (
-    WANTS_DEFAULT,
-    PlacementRow,
-    PreemptionRow,
-)
+from shunter.model.job.spec import Affinity, JobOptions
+from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT, PlacementRow, PreemptionRow
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision
 from shunter.simulation.loop import VirtualClock

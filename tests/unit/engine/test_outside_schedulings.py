@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.model import testbeds as tb
-from shunter.model.batch_jobs import BatchJobSpec
 from shunter.model.errors import Conflict
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
-from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
-from shunter.model.situations import OBJECTS, DecisionRow, SchedulingRow
+from shunter.model.objects import testbeds as tb
+from shunter.model.objects.batch_jobs import BatchJobSpec
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
+from shunter.model.objects.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
+from shunter.model.protocol.scheduler_messages import OBJECTS, DecisionRow, SchedulingRow
 from shunter.planning.view import ClusterView, Decision, SchedulingDraft
 from tests.unit.engine.outside import reasons, shown
 from tests.unit.engine.stage import Stage, play

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import Conflict
-from shunter.model.jobs import Restart
+from shunter.model.job.spec import Restart
 from tests.unit.engine.object_stage import command, make, queue, ready, slots
 from tests.unit.engine.players import Players
 from tests.unit.engine.stage import Stage, play, spec

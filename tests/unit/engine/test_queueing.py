@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from shunter.engine.jobs.queue_admin import QueuePatch, queue_load, queue_names
 from shunter.model.errors import Busy, Conflict, NotFound
-from shunter.model.jobs import JobOptions, JobSpec, Restart
+from shunter.model.job.spec import JobOptions, JobSpec, Restart
 from tests.unit.engine.stage import Stage, play, spec
 
 

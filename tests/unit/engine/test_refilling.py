@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from shunter.model.jobs import Affinity, JobSpec
+from shunter.model.job.spec import Affinity, JobSpec
 from shunter.model.lifecycles import TaskState
-from shunter.model.messages import Ended, Order
+from shunter.model.protocol.worker_messages import Ended, Order
 from shunter.simulation.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 

@@ -10,7 +10,7 @@ from shunter.engine.recovery import recover
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
-from shunter.model.jobs import Affinity
+from shunter.model.job.spec import Affinity
 from tests.unit.engine.players import Players
 from tests.unit.engine.services import service, system
 from tests.unit.engine.stage import Stage, play, spec

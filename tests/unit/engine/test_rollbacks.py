@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from shunter.model.errors import Conflict
-from shunter.model.jobs import HealthCheck, JobSpec, TaskSpec, Update
+from shunter.model.job.spec import HealthCheck, JobSpec, TaskSpec, Update
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.services import service, types
 from tests.unit.engine.stage import Stage, play

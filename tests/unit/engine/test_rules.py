@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
-from shunter.model.jobs import Affinity, JobOptions
+from shunter.model.job.spec import Affinity, JobOptions
 from shunter.planning.view import Decision
 from tests.unit.engine.scripted import Scripted, on_nodes, tell
 from tests.unit.engine.stage import Stage, play, spec

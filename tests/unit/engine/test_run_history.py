@@ -7,11 +7,11 @@ from random import Random
 import msgspec
 import pytest
 
-from shunter.model.batch_jobs import BatchJob, ScheduledEvent
-from shunter.model.messages import Ended, Lost, MachineStats, Order, Started
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import SCHEDULING
-from shunter.model.past_schedulings import PastScheduling
+from shunter.model.objects.batch_jobs import BatchJob, ScheduledEvent
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import SCHEDULING
+from shunter.model.objects.past_schedulings import PastScheduling
+from shunter.model.protocol.worker_messages import Ended, Lost, MachineStats, Order, Started
 from shunter.ports.store import PastQuery
 from shunter.simulation.loop import VirtualClock
 from tests.unit.engine.object_stage import command, make, queue, ready

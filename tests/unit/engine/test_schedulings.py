@@ -7,13 +7,13 @@ import json
 import pytest
 
 from shunter.engine.objects.apply import move
-from shunter.model.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus
 from shunter.model.errors import Conflict, Invalid
-from shunter.model.jobs import JobOptions
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
-from shunter.model.schedulings import SchedulingState
-from shunter.model.testbeds import TestbedSpec
+from shunter.model.job.spec import JobOptions
+from shunter.model.objects.batch_jobs import BatchJobSpec, BatchJobState, BatchJobStatus
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
+from shunter.model.objects.schedulings import SchedulingState
+from shunter.model.objects.testbeds import TestbedSpec
 from tests.unit.engine.object_stage import BED, command, make, queue, ready, scheduling, slots, state_of
 
 from .stage import Stage, play, spec

@@ -6,7 +6,7 @@ import pytest
 
 from shunter.engine.recovery import recover
 from shunter.model.errors import Conflict, Invalid, NotFound
-from shunter.model.jobs import Restart
+from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent
 from tests.unit.engine.players import Players
 from tests.unit.engine.services import service

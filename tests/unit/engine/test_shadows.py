@@ -4,7 +4,14 @@ decided."""
 from __future__ import annotations
 
 from shunter.engine.policy.sessions import SHADOW, Session
-from shunter.model.situations import OBJECTS, WANTS_DEFAULT, DecisionRow, PlacementRow, SchedulingRow, Situation
+from shunter.model.protocol.scheduler_messages import (
+    OBJECTS,
+    WANTS_DEFAULT,
+    DecisionRow,
+    PlacementRow,
+    SchedulingRow,
+    Situation,
+)
 from tests.unit.engine.outside import Remote, lead, shown
 from tests.unit.engine.stage import Stage, play, spec
 from tests.unit.engine.test_outside_schedulings import MINE, QUEUE, set_up

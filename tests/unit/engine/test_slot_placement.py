@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from shunter.model.batch_jobs import BatchJobState
-from shunter.model.messages import Order
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import SCHEDULING, TESTBED, Draft
-from shunter.model.schedulings import SchedulingSpec, SchedulingState, SlotJob
-from shunter.model.testbeds import TestbedSpec
+from shunter.model.objects.batch_jobs import BatchJobState
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import SCHEDULING, TESTBED, Draft
+from shunter.model.objects.schedulings import SchedulingSpec, SchedulingState, SlotJob
+from shunter.model.objects.testbeds import TestbedSpec
+from shunter.model.protocol.worker_messages import Order
 from tests.unit.engine.object_stage import LABEL, command, make, queue, scheduling, slots, state_of
 
 from .stage import Stage, play, spec

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import SCHEDULING, TESTBED, Draft
-from shunter.model.schedulings import SchedulingState
-from shunter.model.testbeds import SlotState, TestbedSpec, TestbedState
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import SCHEDULING, TESTBED, Draft
+from shunter.model.objects.schedulings import SchedulingState
+from shunter.model.objects.testbeds import SlotState, TestbedSpec, TestbedState
 from tests.unit.engine.object_stage import BED, bed, command, label, make, queue, ready, scheduling, slots
 
 from .stage import Stage, play, spec

@@ -7,7 +7,7 @@ import pytest
 from shunter.engine.jobs.queue_admin import QueuePatch
 from shunter.engine.state.registries.services import PAST_MAX
 from shunter.model.errors import Conflict, NotFound
-from shunter.model.jobs import JobOptions, Update
+from shunter.model.job.spec import JobOptions, Update
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.services import service, types
 from tests.unit.engine.stage import Stage, play, spec

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import Rejected
-from shunter.model.jobs import GroupAfter, GroupSpec, HealthCheck, JobSpec, Restart, TaskSpec, Update
+from shunter.model.job.spec import GroupAfter, GroupSpec, HealthCheck, JobSpec, Restart, TaskSpec, Update
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.services import ALWAYS, service
 from tests.unit.engine.stage import Stage, play

@@ -12,8 +12,18 @@ from shunter.engine.settings import EngineSettings
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.tokens import Tokens
 from shunter.model.errors import Unavailable
-from shunter.model.messages import Ended, LogData, MachineStats, Order, Report, Started, StatsData, Stop, TaskStats
-from shunter.model.views import SubmittedJob
+from shunter.model.protocol.worker_messages import (
+    Ended,
+    LogData,
+    MachineStats,
+    Order,
+    Report,
+    Started,
+    StatsData,
+    Stop,
+    TaskStats,
+)
+from shunter.model.rest.views import SubmittedJob
 from shunter.ports.gateway import Caller, JobReference
 from shunter.simulation.loop import VirtualClock, run_virtual
 from tests.unit.engine.stage import RecordedWorkers, Stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.model.views import StartView
+from shunter.model.rest.views import StartView
 from shunter.ports.gateway import QueueChange
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 

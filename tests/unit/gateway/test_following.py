@@ -6,7 +6,7 @@ import asyncio
 from contextlib import aclosing
 
 from shunter.model.errors import Unavailable
-from shunter.model.views import EventView, FollowLine
+from shunter.model.rest.views import EventView, FollowLine
 from shunter.ports.gateway import EventPosition, EventQuery, LogPiece, LogQuery, TaskReference
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, read_all, reference
 

@@ -9,7 +9,7 @@ import pytest
 
 from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.model.errors import Invalid, NotFound
-from shunter.model.messages import TaskStats
+from shunter.model.protocol.worker_messages import TaskStats
 from shunter.ports.gateway import Caller, EventPosition, EventQuery, TaskReference
 from tests.unit.engine.object_stage import command, make, queue, ready
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference

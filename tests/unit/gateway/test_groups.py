@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import Invalid, NotFound
-from shunter.model.jobs import GroupSpec, JobSpec, TaskSpec
+from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.ports.gateway import LogQuery, TaskQuery, TaskReference
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 

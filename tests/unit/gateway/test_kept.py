@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import Conflict, NotFound
-from shunter.model.messages import Ended
-from shunter.model.views import FollowLine
+from shunter.model.protocol.worker_messages import Ended
+from shunter.model.rest.views import FollowLine
 from shunter.ports.gateway import (
     DeadChoice,
     DispatchRequest,

@@ -11,9 +11,9 @@ from shunter.gateway.metrics import Metrics
 from shunter.gateway.runs import Runs
 from shunter.gateway.tasks import Tasks
 from shunter.model.errors import Invalid, NotFound, Unavailable
-from shunter.model.messages import Ended, Heartbeat, MachineSample, MachineStats, Order, TaskStats
-from shunter.model.metric_views import MeasuredView
-from shunter.model.object_meta import ObjectName
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.protocol.worker_messages import Ended, Heartbeat, MachineSample, MachineStats, Order, TaskStats
+from shunter.model.rest.metric_views import MeasuredView
 from shunter.ports.callers import TaskReference
 from shunter.ports.gateway import JobReference
 from shunter.ports.metrics import Window

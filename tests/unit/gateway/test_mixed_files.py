@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import Conflict, Invalid
-from shunter.model.object_meta import ObjectName
-from shunter.model.views import SubmittedJob
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.rest.views import SubmittedJob
 from shunter.ports.objects import Applied
 from tests.contracts.objects import batch_job, scheduling, testbed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from shunter.model.situations import WANTS_DEFAULT, DecisionRow
+from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT, DecisionRow
 from shunter.planning.view import ClusterView, Decision
 from tests.unit.engine.outside import Remote
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference

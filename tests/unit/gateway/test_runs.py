@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import NotFound
-from shunter.model.views import JobView, TaskView
+from shunter.model.rest.views import JobView, TaskView
 from shunter.ports.gateway import JobQuery, JobReference, LogQuery, TaskQuery, TaskReference
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 

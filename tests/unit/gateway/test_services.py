@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from shunter.engine.jobs.finish import Summary
 from shunter.engine.read.views import job_view
 from shunter.gateway.reasons import say_state
-from shunter.model.jobs import Affinity, Restart
+from shunter.model.job.spec import Affinity, Restart
 from shunter.ports.gateway import TaskQuery, TaskReference
 from tests.unit.engine.players import Players
 from tests.unit.engine.services import service, system

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shunter.engine import changes as c
 from shunter.engine.policy.dry_run import DryRun, take_material
-from shunter.model.views import SuggestionView
+from shunter.model.rest.views import SuggestionView
 from shunter.ports.gateway import QueueChange
 from tests.unit.engine.stage import spec
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from shunter.model.jobs import Affinity, HealthCheck, TaskSpec, Update
-from shunter.model.views import WhyView
+from shunter.model.job.spec import Affinity, HealthCheck, TaskSpec, Update
+from shunter.model.rest.views import WhyView
 from tests.unit.engine.players import Players, healthy
 from tests.unit.engine.services import service
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.jobs import GroupSpec, JobSpec
-from shunter.model.manifests import parse_job
+from shunter.model.job.manifests import parse_job
+from shunter.model.job.spec import GroupSpec, JobSpec
 
 
 def manifest(name: str | None = "render", /, **spec: Any) -> dict[str, Any]:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from shunter.model.batch_jobs import BatchJob
 from shunter.model.errors import Invalid, Problem
-from shunter.model.object_manifests import read_objects
-from shunter.model.object_meta import Meta
-from shunter.model.objects import Draft, Object
-from shunter.model.schedulings import Scheduling
-from shunter.model.testbeds import Testbed
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.object_manifests import read_objects
+from shunter.model.objects.object_meta import Meta
+from shunter.model.objects.objects import Draft, Object
+from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.testbeds import Testbed
 
 V1 = "batchjob.gcr.io/v1alpha1"
 

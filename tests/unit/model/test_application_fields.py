@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 import shunter
-from shunter.model.application_fields import check_application, read_application
-from shunter.model.batch_jobs import BatchJobSpec
-from shunter.model.problems import Problems
-from shunter.model.task_fields import is_own_variable
+from shunter.model.job.task_fields import is_own_variable
+from shunter.model.objects.application_fields import check_application, read_application
+from shunter.model.objects.batch_jobs import BatchJobSpec
+from shunter.model.schema.problems import Problems
 
 # As printed in document 001, and with what its Kubernetes setting adds.
 PRINTED = """

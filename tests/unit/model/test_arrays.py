@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.model import arrays
-from shunter.model.arrays import count_of, fold, index_at, parse_array, parse_entries
+from shunter.model.job import arrays
+from shunter.model.job.arrays import count_of, fold, index_at, parse_array, parse_entries
 
 
 def indexes(parts: tuple[arrays.Part, ...]) -> list[int]:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.model import placing_fields, task_fields
 from shunter.model.errors import Conflict, Invalid
-from shunter.model.jobs import COUNT_MAX, GroupSpec, JobSpec, Restart, TaskSpec
-from shunter.model.manifests import JobReader, check_labels, job_schema, parse_job
-from shunter.model.name_fields import NAME_SIZE_MAX
-from shunter.model.problems import PROBLEMS_MAX
+from shunter.model.job import placement_fields, task_fields
+from shunter.model.job.manifests import JobReader, check_labels, job_schema, parse_job
+from shunter.model.job.spec import COUNT_MAX, GroupSpec, JobSpec, Restart, TaskSpec
+from shunter.model.schema.name_fields import NAME_SIZE_MAX
+from shunter.model.schema.problems import PROBLEMS_MAX
 
 from .manifest import fields, group, manifest, problems
 
@@ -221,8 +221,8 @@ def test_kinds_that_are_applied_are_refused_with_the_way(kind: str) -> None:
         ({"priority": 101}, "priority"),
         ({"datacenters": "berlin"}, "datacenters"),
         ({"datacenters": ["Berlin"]}, "datacenters[0]"),
-        ({"constraints": ["x" * (placing_fields.CONSTRAINT_SIZE_MAX + 1)]}, "constraints[0]"),
-        ({"constraints": ["x"] * (placing_fields.CONSTRAINTS_MAX + 1)}, "constraints"),
+        ({"constraints": ["x" * (placement_fields.CONSTRAINT_SIZE_MAX + 1)]}, "constraints[0]"),
+        ({"constraints": ["x"] * (placement_fields.CONSTRAINTS_MAX + 1)}, "constraints"),
         ({"stop_grace": "2h"}, "stop_grace"),
         ({"log_max": 0}, "log_max"),
         ({"log_max": "1Ti"}, "log_max"),
@@ -250,7 +250,7 @@ def test_limits_themselves_are_allowed() -> None:
         "count": COUNT_MAX,
         "command": ["x"] * task_fields.COMMAND_WORDS_MAX,
         "env": {f"A{n}": "x" for n in range(task_fields.ENV_ENTRIES_MAX)},
-        "constraints": ["x" * placing_fields.CONSTRAINT_SIZE_MAX],
+        "constraints": ["x" * placement_fields.CONSTRAINT_SIZE_MAX],
         "priority": 100,
         "log_max": task_fields.LOG_SIZE_MAX,
     }

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.model import documents
-from shunter.model.documents import parse_documents
 from shunter.model.errors import Invalid
+from shunter.model.files import yaml_reader
+from shunter.model.files.yaml_reader import parse_documents
 
 
 def refusal(text: str | bytes) -> str:
@@ -93,7 +93,7 @@ def test_a_merge_key_in_quotes_is_a_key_like_any_other() -> None:
         (b"a: \xff", "byte 3: is not UTF-8"),
         ("", "document: is empty"),
         ("---\n---\n", "document: is empty"),
-        ("a" * (documents.TEXT_SIZE_MAX + 1), "document: is larger than"),
+        ("a" * (yaml_reader.TEXT_SIZE_MAX + 1), "document: is larger than"),
     ],
 )  # fmt: skip
 def test_a_broken_file_is_refused_with_its_place(text: str | bytes, message: str) -> None:
@@ -112,7 +112,7 @@ def test_aliases_cannot_stand_for_more_than_may_be_written_out() -> None:
 
 
 def test_more_documents_than_allowed_are_refused() -> None:
-    assert "documents" in refusal("--- a\n" * (documents.DOCUMENTS_MAX + 1))
+    assert "documents" in refusal("--- a\n" * (yaml_reader.DOCUMENTS_MAX + 1))
 
 
 @given(st.text(max_size=60))

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from shunter.model.jobs import (
+from shunter.model.job.manifests import parse_job
+from shunter.model.job.spec import (
     Affinity,
     After,
     Container,
@@ -21,7 +22,6 @@ from shunter.model.jobs import (
     Spread,
     Update,
 )
-from shunter.model.manifests import parse_job
 
 from .manifest import container, fields, group, job, manifest, problems
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from shunter.model.jobs import GroupAfter
-from shunter.model.manifests import JobReader, validate_documents
+from shunter.model.job.manifests import JobReader, validate_documents
+from shunter.model.job.spec import GroupAfter
 
 from .manifest import fields, job, manifest, problems
 

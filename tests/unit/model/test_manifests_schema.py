@@ -9,11 +9,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from shunter.model.documents import parse_documents
 from shunter.model.errors import Invalid
-from shunter.model.fields import Section
-from shunter.model.job_fields import ONLY_FOR, SPEC, TYPES
-from shunter.model.manifests import job_schema, parse_job
+from shunter.model.files.yaml_reader import parse_documents
+from shunter.model.job.job_fields import ONLY_FOR, SPEC, TYPES
+from shunter.model.job.manifests import job_schema, parse_job
+from shunter.model.schema.fields import Section
 
 from .manifest import manifest, problems
 

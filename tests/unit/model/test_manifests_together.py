@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from shunter.model.job_fields import ONLY_FOR, TYPES
-from shunter.model.manifests import parse_job, validate_documents
+from shunter.model.job.job_fields import ONLY_FOR, TYPES
+from shunter.model.job.manifests import parse_job, validate_documents
 
 from .manifest import container, fields, manifest, problems
 

@@ -9,15 +9,21 @@ import jsonschema
 import pytest
 from hypothesis import given
 
-from shunter.model.batch_jobs import BatchJobSpec
-from shunter.model.documents import parse_documents
 from shunter.model.errors import Invalid
-from shunter.model.object_fields import DOCUMENTS, EXTERNAL_SIZE_MAX
-from shunter.model.object_manifests import check_external, find_kind, object_problems, object_schema, read_objects
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import KINDS
-from shunter.model.schedulings import SchedulingSpec, SlotJob
-from shunter.model.testbeds import TestbedSpec
+from shunter.model.files.yaml_reader import parse_documents
+from shunter.model.objects.batch_jobs import BatchJobSpec
+from shunter.model.objects.object_fields import DOCUMENTS, EXTERNAL_SIZE_MAX
+from shunter.model.objects.object_manifests import (
+    check_external,
+    find_kind,
+    object_problems,
+    object_schema,
+    read_objects,
+)
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import KINDS
+from shunter.model.objects.schedulings import SchedulingSpec, SlotJob
+from shunter.model.objects.testbeds import TestbedSpec
 
 from .objects import ANY, batch_job, document, problems, read, scheduling, testbed
 

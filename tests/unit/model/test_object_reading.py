@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from shunter.model import testbeds as tb
-from shunter.model.batch_jobs import BatchJob, BatchJobSpec
-from shunter.model.object_reading import read_object
-from shunter.model.object_wire import object_document
-from shunter.model.objects import Object
-from shunter.model.schedulings import Scheduling, SchedulingSpec, SlotJob
+from shunter.model.objects import testbeds as tb
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec
+from shunter.model.objects.document_reader import read_object
+from shunter.model.objects.document_writer import object_document
+from shunter.model.objects.objects import Object
+from shunter.model.objects.schedulings import Scheduling, SchedulingSpec, SlotJob
 from tests.unit.wire.test_messages import JOB, META, ONE, SCHEDULING, TESTBED, TWO
 
 TIMED = replace(META, created_ms=1_700_000_000_123, deleting_ms=1_700_000_001_000)

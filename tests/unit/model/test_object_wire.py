@@ -9,7 +9,9 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from shunter.model.batch_jobs import (
+from shunter.model.errors import Conflict, Invalid
+from shunter.model.objects.apply_rules import ABSENT, check_own, is_settled, settle
+from shunter.model.objects.batch_jobs import (
     BatchJob,
     BatchJobSpec,
     BatchJobState,
@@ -18,20 +20,12 @@ from shunter.model.batch_jobs import (
     CreationRequest,
     ScheduledEvent,
 )
-from shunter.model.errors import Conflict, Invalid
-from shunter.model.object_drafts import ABSENT, check_own, is_settled, settle
-from shunter.model.object_manifests import object_schema
-from shunter.model.object_meta import ObjectName
-from shunter.model.object_wire import object_document
-from shunter.model.objects import KINDS
-from shunter.model.schedulings import (
-    JobProgress,
-    JobRecord,
-    Scheduling,
-    SchedulingState,
-    SchedulingStatus,
-)
-from shunter.model.testbeds import Slot, SlotHolder, SlotPlace, SlotState, Testbed, TestbedState, TestbedStatus
+from shunter.model.objects.document_writer import object_document
+from shunter.model.objects.object_manifests import object_schema
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import KINDS
+from shunter.model.objects.schedulings import JobProgress, JobRecord, Scheduling, SchedulingState, SchedulingStatus
+from shunter.model.objects.testbeds import Slot, SlotHolder, SlotPlace, SlotState, Testbed, TestbedState, TestbedStatus
 
 from .objects import ANY, batch_job, made, read, scheduling, testbed
 

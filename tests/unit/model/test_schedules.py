@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from shunter.model.schedules import check_cron, find_timezone, next_firing_ms
+from shunter.model.job.schedules import check_cron, find_timezone, next_firing_ms
 
 
 def ms(text: str) -> int:

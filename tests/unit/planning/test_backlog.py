@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shunter.model.jobs import Affinity
+from shunter.model.job.spec import Affinity
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.filter.node_ledger import Ledger, Rows
 from shunter.planning.order.pending_queue import Waiting

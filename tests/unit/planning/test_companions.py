@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.model.jobs import Affinity
+from shunter.model.job.spec import Affinity
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.reserve import node_search, reservations
 from shunter.planning.score.scores import SCORES

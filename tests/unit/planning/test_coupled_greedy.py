@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.model.jobs import Affinity, Spread
+from shunter.model.job.spec import Affinity, Spread
 from shunter.planning.score.scores import SCORES
 from shunter.planning.score.workspace import Site
 from shunter.planning.view import Queued, Rules, TaskClass

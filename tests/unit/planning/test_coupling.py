@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from shunter.model.jobs import Affinity, Spread
+from shunter.model.job.spec import Affinity, Spread
 from shunter.planning.explain.explain import Reason, explain
 from shunter.planning.filter.filters import FILTERS
 from shunter.planning.filter.node_ledger import Ledger

@@ -12,10 +12,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.model import testbeds as tb
-from shunter.model.jobs import Affinity, Spread
-from shunter.model.object_meta import Meta, ObjectName
-from shunter.model.situations import NAMES, OBJECTS, RULES, RUNNING, TASKS, WANTS, WANTS_DEFAULT, ViewDelta
+from shunter.model.job.spec import Affinity, Spread
+from shunter.model.objects import testbeds as tb
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.protocol.scheduler_messages import (
+    NAMES,
+    OBJECTS,
+    RULES,
+    RUNNING,
+    TASKS,
+    WANTS,
+    WANTS_DEFAULT,
+    ViewDelta,
+)
 from shunter.planning.order.pending_queue import Waiting
 from shunter.planning.planner import build_policy
 from shunter.planning.remote.delta_reader import GapInDeltas, ViewReader

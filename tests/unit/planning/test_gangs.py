@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.model.jobs import Affinity
+from shunter.model.job.spec import Affinity
 from shunter.planning.score.gangs import Placed, place_gang
 from shunter.planning.score.scores import SCORES
 from shunter.planning.score.workspace import Site

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from shunter.model.jobs import Affinity
+from shunter.model.job.spec import Affinity
 from shunter.planning.reserve import preemption
 from shunter.planning.reserve.node_search import Slice
 from shunter.planning.reserve.occupancy import Occupancy, read_occupancy

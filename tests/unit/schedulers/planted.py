@@ -8,8 +8,8 @@ from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from shunter.model.object_views import AppliedView, ObjectView, WatchLine
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.rest.object_views import AppliedView, ObjectView, WatchLine
 from shunter.sdk.errors import Conflict, NotFound
 
 Truth = Callable[[str, str], float]  # (job, beside whom) -> seconds

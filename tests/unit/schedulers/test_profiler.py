@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
 from shunter.schedulers.profiler.matrix import KEY, Mean, read_matrix
 from shunter.schedulers.profiler.profiler import ProfilingScheduler, Settings, describe, noted
 from shunter.sdk.errors import Invalid, NotFound

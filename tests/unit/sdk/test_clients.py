@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import shunter
-from shunter.model.views import (
+from shunter.model.rest.views import (
     ClusterInfo,
     EventView,
     NodeStatsView,

@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 import pytest
 
-from shunter.model.views import JobPage, JobView, SubmittedJob
+from shunter.model.rest.views import JobPage, JobView, SubmittedJob
 from shunter.sdk import calls, requests
 from shunter.sdk.core import BATCH_MAX_BYTES, new_key
 from shunter.sdk.errors import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import shunter
-from shunter.model.kept_views import DeadView, QueueView, Replayed, TemplateView
+from shunter.model.rest.admin_views import DeadView, QueueView, Replayed, TemplateView
 
 from .scripted_server import Asked, answer, job_document, serving, whole
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shunter.model.manifests import parse_job
+from shunter.model.job.manifests import parse_job
 from shunter.sdk.errors import Invalid
 from shunter.sdk.manifests import job_manifest, read_manifest, read_manifests
 

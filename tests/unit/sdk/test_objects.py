@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 import shunter
-from shunter.model.batch_jobs import BatchJobState, BatchJobStatus
-from shunter.model.object_meta import ObjectName
-from shunter.model.object_views import ObjectView, WatchLine
+from shunter.model.objects.batch_jobs import BatchJobState, BatchJobStatus
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.rest.object_views import ObjectView, WatchLine
 from shunter.ports.callers import Caller
 from shunter.sdk.errors import ConnectionLost
 from shunter.sdk.objects import BASE, QUIET_MAX_S, RESUMED_AFTER_S, document_of, watch

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import shunter
-from shunter.model.object_views import ListMeta, ObjectList, ObjectView, WatchLine
+from shunter.model.rest.object_views import ListMeta, ObjectList, ObjectView, WatchLine
 from shunter.planning.remote.delta_reader import ViewReader
 from shunter.scheduler import ClusterView, Decision, ExternalScheduler, ObjectName, SchedulingDraft, SchedulingSpec
 from shunter.sdk.schedulers.driver import Decided

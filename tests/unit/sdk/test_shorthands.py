@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shunter.model.jobs import After, JobSpec, Mount, Port
-from shunter.model.manifests import parse_job
+from shunter.model.job.manifests import parse_job
+from shunter.model.job.spec import After, JobSpec, Mount, Port
 from shunter.sdk.errors import Invalid
 from shunter.sdk.manifests import job_manifest
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from shunter.model.views import JobView
+from shunter.model.rest.views import JobView
 from shunter.sdk import asynchronous, blocking, requests
 from shunter.sdk.core import Core
 from shunter.sdk.endpoint import finder

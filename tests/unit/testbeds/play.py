@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobStatus, Claim
-from shunter.model.object_meta import Meta, ObjectName
-from shunter.model.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
-from shunter.model.testbeds import SlotHolder, SlotPlace, SlotState, Testbed, TestbedSpec
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, BatchJobStatus, Claim
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.objects.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
+from shunter.model.objects.testbeds import SlotHolder, SlotPlace, SlotState, Testbed, TestbedSpec
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
 from shunter.testbeds.lineup import Memory
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from shunter.model.batch_jobs import BatchJob, BatchJobSpec, CreationRequest
-from shunter.model.object_meta import Meta, ObjectName
-from shunter.model.testbeds import SlotPlace
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, CreationRequest
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.objects.testbeds import SlotPlace
 from shunter.testbeds.applications import application_job, executor_group, start_problems
 from shunter.testbeds.framework_memory import (
     DAEMON_BYTES,

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from shunter.model.batch_jobs import (
+from shunter.model.errors import InvalidMove
+from shunter.model.objects.batch_jobs import (
     SCHEDULED_EVENTS_MAX,
     BatchJob,
     BatchJobSpec,
@@ -19,10 +20,9 @@ from shunter.model.batch_jobs import (
     CreationRequest,
     ScheduledEvent,
 )
-from shunter.model.errors import InvalidMove
-from shunter.model.object_meta import Meta
-from shunter.model.schedulings import Scheduling, SchedulingState, SchedulingStatus
-from shunter.model.testbeds import SlotHolder, SlotState, Testbed
+from shunter.model.objects.object_meta import Meta
+from shunter.model.objects.schedulings import Scheduling, SchedulingState, SchedulingStatus
+from shunter.model.objects.testbeds import SlotHolder, SlotState, Testbed
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job, reset
 from shunter.testbeds.view import Application, ApplicationState, BatchJobOutcome, BatchJobView
 from tests.unit.testbeds.play import SLOT_SIZE, Play, named, queue_of

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus, Claim
-from shunter.model.object_meta import Meta, ObjectName
-from shunter.model.schedulings import (
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus, Claim
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.objects.schedulings import (
     JobProgress,
     JobRecord,
     Scheduling,
@@ -17,7 +17,7 @@ from shunter.model.schedulings import (
     SchedulingStatus,
     SlotJob,
 )
-from shunter.model.testbeds import Testbed, TestbedSpec
+from shunter.model.objects.testbeds import Testbed, TestbedSpec
 from shunter.testbeds.conditions import QUEUED_CONDITIONS_MAX, conditions_of
 
 META = Meta(1, "default", "a", 1, "ann")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.model.schedulings import SchedulingSpec, SchedulingState
+from shunter.model.objects.schedulings import SchedulingSpec, SchedulingState
 from shunter.testbeds.view import ApplicationState
 from tests.unit.testbeds.play import Play, named, queue_of, slots_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from shunter.model.batch_jobs import BatchJobState
-from shunter.model.schedulings import SchedulingSpec
+from shunter.model.objects.batch_jobs import BatchJobState
+from shunter.model.objects.schedulings import SchedulingSpec
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from tests.unit.testbeds.play import Play, named, queue_of, slots_of
 from tests.unit.testbeds.yard import holds, yard

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from shunter.model.batch_jobs import BatchJob, BatchJobState, Claim, CreationRequest
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import JobProgress, JobRecord
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, Claim, CreationRequest
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import JobProgress, JobRecord
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from tests.unit.testbeds.play import named, queue_of, slots_of
 from tests.unit.testbeds.yard import holds, progress, yard

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.model.schedulings import JobProgress, JobRecord, SchedulingSpec
-from shunter.model.testbeds import Testbed
+from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingSpec
+from shunter.model.objects.testbeds import Testbed
 from shunter.testbeds.lineup import Lineup
 from shunter.testbeds.strategies import Selection, impossible, select
 from tests.unit.testbeds.play import Play, named, queue_of, slots_of

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.model.object_meta import Meta
-from shunter.model.testbeds import SlotHolder, SlotPlace, SlotState, Testbed, TestbedSpec, TestbedState, TestbedStatus
+from shunter.model.objects.object_meta import Meta
+from shunter.model.objects.testbeds import (
+    SlotHolder,
+    SlotPlace,
+    SlotState,
+    Testbed,
+    TestbedSpec,
+    TestbedState,
+    TestbedStatus,
+)
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import LabelledNode, SlotUse
 from tests.unit.testbeds.play import ROOMY, Play, named, queue_of

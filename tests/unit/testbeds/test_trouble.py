@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from shunter.model.schedulings import SchedulingSpec
+from shunter.model.objects.schedulings import SchedulingSpec
 from shunter.testbeds.view import ApplicationState
 from tests.unit.testbeds.play import Play, named, queue_of, slots_of
 

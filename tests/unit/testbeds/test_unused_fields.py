@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from shunter.model.batch_jobs import BatchJob, BatchJobSpec, CreationRequest
-from shunter.model.fields import Section
-from shunter.model.flink_fields import FLINK, FLINK_NOT_HERE, PROPERTIES_NOT_HERE
-from shunter.model.object_meta import Meta, ObjectName
-from shunter.model.spark_fields import (
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, CreationRequest
+from shunter.model.objects.flink_fields import FLINK, FLINK_NOT_HERE, PROPERTIES_NOT_HERE
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.objects.spark_fields import (
     CONF_NOT_HERE,
     DEPENDENCIES,
     DRIVER,
@@ -20,6 +19,7 @@ from shunter.model.spark_fields import (
     SPARK,
     SPARK_NOT_HERE,
 )
+from shunter.model.schema.fields import Section
 from shunter.testbeds.applications import application_job
 from shunter.testbeds.unused_fields import unused_fields
 from shunter.testbeds.view import StartApplication

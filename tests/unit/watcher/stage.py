@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import (
+from shunter.model.protocol.worker_messages import (
     PROTOCOL_VERSION,
     Heartbeat,
     Hello,

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shunter.model.messages import PROTOCOL_VERSION
+from shunter.model.protocol.worker_messages import PROTOCOL_VERSION
 from shunter.model.resources import AMOUNT_MAX
 from shunter.watcher.admission import ENTRIES_MAX, RESOURCES_MAX, TEXT_MAX, problem_with
 from tests.unit.watcher.stage import Stage, hello, virtual

@@ -9,7 +9,7 @@ from pathlib import Path
 from shunter.adapters.grpc.backoff import BACKOFF_FIRST_S, BACKOFF_MAX_S, BACKOFF_REFUSED_S
 from shunter.adapters.grpc.buffer import SEND_BUFFER_BYTES_MAX
 from shunter.adapters.grpc.channel import MESSAGE_BYTES_MAX
-from shunter.model.messages import PROTOCOL_VERSION
+from shunter.model.protocol.worker_messages import PROTOCOL_VERSION
 from shunter.watcher import settings
 
 DOCS = Path(__file__).parents[3] / "docs"

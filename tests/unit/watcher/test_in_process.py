@@ -5,7 +5,16 @@ from __future__ import annotations
 import asyncio
 
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import Goodbye, Inventory, ManagerMessage, Refused, Report, Shutdown, Stop, Welcome
+from shunter.model.protocol.worker_messages import (
+    Goodbye,
+    Inventory,
+    ManagerMessage,
+    Refused,
+    Report,
+    Shutdown,
+    Stop,
+    Welcome,
+)
 from shunter.ports.workers import Uplink
 from shunter.watcher.in_process import BACKLOG_MAX, RECONNECT_S, connect_in_process
 from tests.unit.watcher.stage import Stage, hello, virtual

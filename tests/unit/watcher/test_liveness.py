@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from shunter.model.errors import Unavailable
-from shunter.model.messages import Goodbye, Inventory, Report
+from shunter.model.protocol.worker_messages import Goodbye, Inventory, Report
 from shunter.watcher.settings import WatcherSettings
 from tests.unit.watcher.stage import HEARD, LEFT, SILENT, TIMED_OUT, Puppet, Stage, hello, virtual
 

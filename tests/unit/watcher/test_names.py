@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from shunter.model.messages import (
-    Refused,
-    Shutdown,
-    Welcome,
-)
+from shunter.model.protocol.worker_messages import Refused, Shutdown, Welcome
 from tests.unit.watcher.stage import HEARD, SILENT, Puppet, Stage, hello, virtual
 
 # ---- names ----

@@ -7,13 +7,7 @@ import asyncio
 import pytest
 
 from shunter.model.errors import Busy, Unavailable
-from shunter.model.messages import (
-    LogData,
-    MachineStats,
-    ReadLog,
-    ReadStats,
-    StatsData,
-)
+from shunter.model.protocol.worker_messages import LogData, MachineStats, ReadLog, ReadStats, StatsData
 from shunter.watcher.settings import WatcherSettings
 from tests.unit.watcher.stage import Stage, virtual
 

@@ -7,13 +7,7 @@ import asyncio
 import pytest
 
 from shunter.model.errors import Unavailable
-from shunter.model.messages import (
-    Ack,
-    Inventory,
-    Refused,
-    Report,
-    Welcome,
-)
+from shunter.model.protocol.worker_messages import Ack, Inventory, Refused, Report, Welcome
 from shunter.watcher.settings import WatcherSettings
 from tests.unit.watcher.stage import HEARD, SILENT, TIMED_OUT, Stage, hello, virtual
 

@@ -10,7 +10,7 @@ import pytest
 
 from shunter.model.errors import Busy, Fenced, Invalid, InvalidMove, Problem, StoreFailed
 from shunter.model.lifecycles import NodeEvent
-from shunter.model.messages import (
+from shunter.model.protocol.worker_messages import (
     Goodbye,
     Heartbeat,
     Hello,

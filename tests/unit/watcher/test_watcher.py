@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.model.errors import Invalid
-from shunter.model.messages import (
-    Ack,
-    Goodbye,
-    Report,
-    SetHeartbeat,
-    Shutdown,
-    Welcome,
-)
+from shunter.model.protocol.worker_messages import Ack, Goodbye, Report, SetHeartbeat, Shutdown, Welcome
 from shunter.watcher.settings import WatcherSettings
 from tests.unit.watcher.stage import HEARD, SILENT, TIMED_OUT, Stage, beat, virtual
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Ended, Order
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Ended, Order
 from shunter.worker import protocol
 from shunter.worker.keeping import wire, work
 from shunter.worker.keeping.lane import Lane

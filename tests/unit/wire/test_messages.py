@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shunter.model import testbeds as tb
-from shunter.model.batch_jobs import (
+from shunter.model.errors import Invalid
+from shunter.model.objects import testbeds as tb
+from shunter.model.objects.batch_jobs import (
     BatchJob,
     BatchJobSpec,
     BatchJobState,
@@ -20,9 +21,8 @@ from shunter.model.batch_jobs import (
     CreationRequest,
     ScheduledEvent,
 )
-from shunter.model.errors import Invalid
-from shunter.model.object_meta import Meta, ObjectName
-from shunter.model.schedulings import (
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.objects.schedulings import (
     JobProgress,
     JobRecord,
     Scheduling,
@@ -31,7 +31,7 @@ from shunter.model.schedulings import (
     SchedulingStatus,
     SlotJob,
 )
-from shunter.model.situations import (
+from shunter.model.protocol.scheduler_messages import (
     WANTS,
     DecisionAnswer,
     DecisionRow,

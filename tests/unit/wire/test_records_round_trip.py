@@ -21,11 +21,11 @@ from shunter.engine.state.registries.templates import Template
 from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import PACKED, TaskTable
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.jobs import BATCH, JobOptions, JobSpec, Schedule
+from shunter.model.job.spec import BATCH, JobOptions, JobSpec, Schedule
 from shunter.model.lifecycles import TaskState
-from shunter.model.schedulings import Scheduling
-from shunter.model.testbeds import SlotPlace, Testbed
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.testbeds import SlotPlace, Testbed
 from tests.unit.wire.filled import Filler, default_of, differences, hints_of
 
 NODE, JOB, TASKS = 1, 3, 2

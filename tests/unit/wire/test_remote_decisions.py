@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shunter.model.jobs import Spread
-from shunter.model.situations import TASKS, WANTS, Situation
+from shunter.model.job.spec import Spread
+from shunter.model.protocol.scheduler_messages import TASKS, WANTS, Situation
 from shunter.planning.planner import build_policy
 from shunter.planning.remote.delta_reader import ViewReader
 from shunter.planning.remote.delta_writer import ViewWriter

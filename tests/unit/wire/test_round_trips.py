@@ -19,8 +19,9 @@ from shunter.adapters.grpc import codec
 from shunter.engine import changes
 from shunter.engine.changes import cluster, jobs, nodes, objects, row, services, tasks, templates
 from shunter.engine.state import snapshots
-from shunter.model import batch_jobs, flights, messages, schedulings, situations, testbeds
-from shunter.model.situations import (
+from shunter.model.objects import batch_jobs, schedulings, testbeds
+from shunter.model.protocol import flight_records, scheduler_messages, worker_messages
+from shunter.model.protocol.scheduler_messages import (
     Answers,
     CapacityRows,
     DecisionAnswer,
@@ -90,17 +91,17 @@ def columns(*structs: type) -> tuple[Field, ...]:
 
 WORKER = Format(
     "worker protocol",
-    (messages,),
+    (worker_messages,),
     {
-        **each_of(messages.ManagerMessage, lambda it: codec.decode_manager(codec.encode_manager(it))),
-        **each_of(messages.WorkerMessage, lambda it: codec.decode_worker(codec.encode_worker(it))),
+        **each_of(worker_messages.ManagerMessage, lambda it: codec.decode_manager(codec.encode_manager(it))),
+        **each_of(worker_messages.WorkerMessage, lambda it: codec.decode_worker(codec.encode_worker(it))),
     },
 )
 SCHEDULER = Format(
     "external scheduler",
-    (situations, testbeds, batch_jobs, schedulings),
+    (scheduler_messages, testbeds, batch_jobs, schedulings),
     {
-        situations.Situation: over_proto(wire.situation_message, wire.read_situation),
+        scheduler_messages.Situation: over_proto(wire.situation_message, wire.read_situation),
         DecisionRow: over_proto(wire.decision_message, wire.read_decision),
         DecisionAnswer: over_proto(wire.answer_message, wire.read_answer),
     },
@@ -115,9 +116,13 @@ SCHEDULER = Format(
 )
 FLIGHT = Format(
     "flight records",
-    (flights,),
-    each_of(flights.FlightRecord, lambda it: flights.decode_record(flights.encode_record(it))),
-    apart=(flights.Replayed, flights.FlightSegment, flights.FlightPage),  # said of records, not kept
+    (flight_records,),
+    each_of(flight_records.FlightRecord, lambda it: flight_records.decode_record(flight_records.encode_record(it))),
+    apart=(
+        flight_records.Replayed,
+        flight_records.FlightSegment,
+        flight_records.FlightPage,
+    ),  # said of records, not kept
 )
 CHANGES = Format(
     "committed changes",
@@ -155,5 +160,5 @@ def test_fields_that_are_zero_or_none_or_as_by_default_arrive(format: Format, ro
 
 
 def test_no_field_of_a_situation_is_there_that_nobody_sends() -> None:
-    sent = wire.situation_message(Filler(SCHEDULER.put).fill(situations.Situation), pb.Lease(token="text"))
+    sent = wire.situation_message(Filler(SCHEDULER.put).fill(scheduler_messages.Situation), pb.Lease(token="text"))
     assert {each.name for each in pb.Situation.DESCRIPTOR.fields} == {each.name for each, _ in sent.ListFields()}

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from shunter.adapters.system.clock import SystemClock
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Ended, Inventory, Order, Orders, Report, StopRange, WorkerMessage
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Ended, Inventory, Order, Orders, Report, StopRange, WorkerMessage
 from shunter.worker.assignments import Assignments
 from shunter.worker.health.keepers import KeeperHealth
 from shunter.worker.health.monitor import Monitor

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from shunter.model.jobs import Container, Port, TaskSpec
-from shunter.model.messages import Order
+from shunter.model.job.spec import Container, Port, TaskSpec
+from shunter.model.protocol.worker_messages import Order
 from shunter.worker.runtimes.docker.creation import describe
 from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway, Facts, find_host
 from shunter.worker.runtimes.docker.images import Layer, find_auth, note, summary

@@ -6,8 +6,8 @@ import os
 
 import msgspec
 
-from shunter.model.jobs import Port, TaskSpec
-from shunter.model.messages import Order
+from shunter.model.job.spec import Port, TaskSpec
+from shunter.model.protocol.worker_messages import Order
 from shunter.worker import protocol
 from shunter.worker.environment import task_environment
 from shunter.worker.keeping.lane import device_variables

@@ -9,8 +9,8 @@ import pytest
 
 from shunter.frameworks import places
 from shunter.frameworks.places import KINDS
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Order
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Order
 from shunter.worker.runtimes.frameworks import FrameworkRuntime
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted
 from shunter.worker.settings import WorkerSettings

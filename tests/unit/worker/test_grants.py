@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.model.jobs import Port
+from shunter.model.job.spec import Port
 from shunter.worker.grants import Devices, HostPorts, NoPortFree
 
 WEB = (Port("web", 0), Port("admin", 0, host_port=9999))

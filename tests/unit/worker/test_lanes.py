@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Ended, Order
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Ended, Order
 from shunter.worker.grants import Devices, Grants, HostPorts
 from shunter.worker.keepers import Keeper
 from shunter.worker.lanes import WINDOW_WORK_S, Lanes

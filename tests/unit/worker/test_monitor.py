@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from shunter.model.jobs import HealthCheck
-from shunter.model.messages import Health
+from shunter.model.job.spec import HealthCheck
+from shunter.model.protocol.worker_messages import Health
 from shunter.worker.health.checks import check_http, check_tcp
 from shunter.worker.health.monitor import FIRST_EVERY_S, Monitor
 from shunter.worker.health.port import Unwell

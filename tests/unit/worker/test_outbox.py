@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from shunter.model.messages import Ended, Inventory, Lost, Report, Returned, WorkerMessage
+from shunter.model.protocol.worker_messages import Ended, Inventory, Lost, Report, Returned, WorkerMessage
 from shunter.worker.keepers import Keeper
 from shunter.worker.outbox import Outbox
 from shunter.worker.protocol import KeeperReport

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from shunter.model.messages import Ended
+from shunter.model.protocol.worker_messages import Ended
 from shunter.worker.keeping.results import EndedRun, Results
 from shunter.worker.keeping.work import Work
 from shunter.worker.protocol import KeeperReport, decode

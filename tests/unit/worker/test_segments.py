@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.messages import ReadLog
+from shunter.model.protocol.worker_messages import ReadLog
 from shunter.worker.keeping import segments as format
 from shunter.worker.keeping.segments import ERR, OUT, Segments
 from shunter.worker.logs import read_log, sweep_logs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.jobs import Port
+from shunter.model.job.spec import Port
 from shunter.worker.health.processes import find_port
 from shunter.worker.keeping.special import Identity, NotStartable, expand, find_identity, user_folder, variable
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.model.messages import ReadLog
+from shunter.model.protocol.worker_messages import ReadLog
 from shunter.worker.keeping.segments import CUT_SLACK_BYTES
 from shunter.worker.logs import read_log
 from shunter.worker.task_log import ERR, OUT, TaskLog

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.model.jobs import TaskSpec
+from shunter.model.job.spec import TaskSpec
 from shunter.worker import protocol
 from shunter.worker.keeping.work import Queue, Range, Spec, Work
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.model.jobs import HealthCheck
+from shunter.model.job.spec import HealthCheck
 from shunter.worker.health.port import Target, Unwell
 
 FILE_DEFAULT = "status"

@@ -16,8 +16,8 @@ from zlib import crc32
 
 from shunter.log import Log
 from shunter.model.errors import Invalid, Problem
-from shunter.model.flights import Began, Decided, FlightSegment, Shown, Step, decode_record
-from shunter.model.views import iso
+from shunter.model.protocol.flight_records import Began, Decided, FlightSegment, Shown, Step, decode_record
+from shunter.model.rest.views import iso
 
 MARK = b"shunter-flight-1\n"
 SUFFIX = ".flight"

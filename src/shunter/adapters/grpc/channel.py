@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import grpc
 
-from shunter.model.refusals import Code
+from shunter.model.protocol.refusals import Code
 
 SERVICE = "shunter.worker.v1.Workers"
 METHOD = "Connect"

@@ -18,7 +18,7 @@ from shunter.adapters.grpc.buffer import SendBuffer
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, OPTIONS, SERVICE
 from shunter.adapters.grpc.codec import Malformed, decode_manager, encode_worker
 from shunter.log import Log
-from shunter.model.messages import Ack, Refused, WorkerMessage
+from shunter.model.protocol.worker_messages import Ack, Refused, WorkerMessage
 from shunter.ports.workers import WorkerEnd
 
 CONNECT_TIMEOUT_S = 10.0

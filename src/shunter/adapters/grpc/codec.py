@@ -1,4 +1,5 @@
-"""Between the messages of `model.messages` and their protobuf twins. Called by this folder's server and client.
+"""Between the messages of `model.protocol.worker_messages` and their protobuf twins. Called by this folder's server and
+client.
 
 A struct and its twin have the same fields by name (a test compares them), so the conversion is worked out once for each
 type from the struct's annotations. A protobuf field has presence exactly where the struct's default is not protobuf's
@@ -17,7 +18,7 @@ from typing import Any
 import msgspec
 from google.protobuf.message import DecodeError, Message
 
-from shunter.model.messages import ManagerMessage, WorkerMessage
+from shunter.model.protocol.worker_messages import ManagerMessage, WorkerMessage
 from shunter.proto.worker.v1 import worker_pb2
 
 Convert = Callable[[Any], Any]

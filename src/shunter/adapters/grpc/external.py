@@ -16,7 +16,7 @@ from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, OPTIONS
 from shunter.adapters.grpc.listening import ServerTls, open_port
 from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, ShunterError, TooLarge, Unauthorized, Unavailable
-from shunter.model.situations import WANTS_DEFAULT
+from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT
 from shunter.ports.callers import Caller
 from shunter.ports.schedulers import SchedulerDesk
 from shunter.proto.v1 import external_scheduler_pb2 as pb

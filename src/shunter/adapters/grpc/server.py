@@ -18,8 +18,8 @@ from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, OPTIONS, SERV
 from shunter.adapters.grpc.codec import Malformed, decode_worker, encode_manager
 from shunter.adapters.grpc.listening import ServerTls, open_port
 from shunter.log import Log
-from shunter.model.messages import ManagerMessage, Refused
-from shunter.model.refusals import Code, refuse
+from shunter.model.protocol.refusals import Code, refuse
+from shunter.model.protocol.worker_messages import ManagerMessage, Refused
 from shunter.ports.workers import Reception, Session
 
 CONNECTIONS_MAX = 20_000

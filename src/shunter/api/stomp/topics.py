@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from shunter.model.jobs import NAMESPACE_DEFAULT
-from shunter.model.name_fields import NAME_PATTERN, NAME_SIZE_MAX
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.schema.name_fields import NAME_PATTERN, NAME_SIZE_MAX
 
 PREFIX = "/topic/"
 NAMESPACES = "namespaces"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from shunter.engine.changes.row import Row
-from shunter.model.object_meta import Meta
+from shunter.model.objects.object_meta import Meta
 
 NO_CLAIM = NO_RECORDS = msgspec.Raw(b"\xc0")  # nothing
 SAME_EVENTS = msgspec.Raw(b"\x90")  # an empty list

@@ -9,9 +9,9 @@ from shunter.engine.jobs.submit import Submitted, known_by_key, on_submit
 from shunter.engine.objects.apply import UNCHANGED, Taken, check_drafts, take
 from shunter.engine.round import Round
 from shunter.model.errors import Invalid
-from shunter.model.jobs import JobSpec
-from shunter.model.mixed_files import KEY_OF_ANOTHER, Part, in_whole_file
-from shunter.model.objects import Draft
+from shunter.model.files.mixed_files import KEY_OF_ANOTHER, Part, in_whole_file
+from shunter.model.job.spec import JobSpec
+from shunter.model.objects.objects import Draft
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from shunter.engine.jobs.rerun import refuse_unfinished
 from shunter.engine.jobs.submit import Submitted, refuse_too_many, start_run
 from shunter.engine.round import Round
 from shunter.model.errors import NotFound
-from shunter.model.jobs import JobSpec
+from shunter.model.job.spec import JobSpec
 
 
 def on_replay(round: Round, numbers: list[int], specs: list[JobSpec], user: str) -> list[Submitted]:

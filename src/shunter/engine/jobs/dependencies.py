@@ -15,9 +15,9 @@ from shunter.engine.state.records import Group, Job, runs_of
 from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, Problem
 from shunter.model.graph import find_cycle, show_cycle
-from shunter.model.jobs import After, GroupAfter, JobSpec
+from shunter.model.job.spec import After, GroupAfter, JobSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
-from shunter.model.views import iso
+from shunter.model.rest.views import iso
 
 Past = Mapping[tuple[str, str, int], tuple[int, int]]  # ended runs that the state does not know -> job id, JobState
 NO_PAST: Past = {}

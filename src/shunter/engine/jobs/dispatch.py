@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from shunter.model.errors import Invalid, Problem
-from shunter.model.job_checks import variable_of
-from shunter.model.jobs import JobSpec, Parameters
-from shunter.model.problems import nearest
+from shunter.model.job.job_checks import variable_of
+from shunter.model.job.spec import JobSpec, Parameters
+from shunter.model.schema.problems import nearest
 
 PAYLOAD_BYTES_MAX = 2**20
 VALUE_BYTES_MAX = 32 * 2**10  # of one parameter

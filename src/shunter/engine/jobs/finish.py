@@ -15,9 +15,9 @@ from shunter.engine.read.views import job_view
 from shunter.engine.round import Round
 from shunter.engine.state.records import Group, Job, PastAttempt
 from shunter.engine.state.registries.services import PastTask
-from shunter.model.jobs import PLAIN
+from shunter.model.job.spec import PLAIN
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
-from shunter.model.views import JobView, iso
+from shunter.model.rest.views import JobView, iso
 from shunter.ports.store import FinishedJob, FinishedTasks
 from shunter.testbeds.application_parts import DRIVER
 

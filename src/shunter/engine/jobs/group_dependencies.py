@@ -6,7 +6,7 @@ from __future__ import annotations
 from shunter.engine.jobs.dependencies import is_blocked, is_met, move_waiting, unmet
 from shunter.engine.round import Round
 from shunter.engine.state.records import Group, Job
-from shunter.model.jobs import GroupSpec
+from shunter.model.job.spec import GroupSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
 
 _WAITING, _CANCELLED = int(TaskState.WAITING), int(TaskState.CANCELLED)

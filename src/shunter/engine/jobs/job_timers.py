@@ -10,10 +10,10 @@ from shunter.engine.round import Round, TimerKind, Timers
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.flags import DEADLINE, FAILURES, TIMEOUT
 from shunter.engine.state.state import State
-from shunter.model.jobs import PLAIN
+from shunter.model.job.spec import PLAIN
 from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.resources import format_duration
-from shunter.model.views import iso
+from shunter.model.rest.views import iso
 
 
 def set_job_timers(timers: Timers, state: State, job: Job) -> None:

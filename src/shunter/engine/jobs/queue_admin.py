@@ -14,7 +14,7 @@ from shunter.engine.state.records import runs_of
 from shunter.engine.state.registries.queues import FREE, Queue
 from shunter.engine.state.state import State
 from shunter.model.errors import Busy, Conflict, NotFound
-from shunter.model.jobs import PLAIN, QUEUE_DEFAULT, JobSpec
+from shunter.model.job.spec import PLAIN, QUEUE_DEFAULT, JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
 
 _QUEUED = int(TaskState.QUEUED)

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from shunter.engine.jobs.submit import Submitted, known_by_key, refuse_too_many, start_run, use_key
 from shunter.engine.round import Round
-from shunter.model.arrays import PARTS_MAX, fold
 from shunter.model.errors import Conflict, Invalid, Problem
-from shunter.model.jobs import GroupSpec, JobSpec, array_values
+from shunter.model.job.arrays import PARTS_MAX, fold
+from shunter.model.job.spec import GroupSpec, JobSpec, array_values
 from shunter.testbeds.applications import PREFIX
 
 Chosen = Mapping[str, Sequence[int]]  # by the name of the group: indexes of its tasks, in order

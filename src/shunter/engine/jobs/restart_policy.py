@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from random import Random
 
-from shunter.model.jobs import Restart
+from shunter.model.job.spec import Restart
 
 RESET_AFTER_MS = 600_000  # an attempt that ran so long was well: the restarts before it count no more
 

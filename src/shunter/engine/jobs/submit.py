@@ -18,7 +18,7 @@ from shunter.engine.services.update import is_on_one_node, on_update, refuse_upd
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.templates import Template
 from shunter.model.errors import Busy, Conflict, Invalid, Problem
-from shunter.model.jobs import BATCH, PLAIN, After, JobOptions, JobSpec
+from shunter.model.job.spec import BATCH, PLAIN, After, JobOptions, JobSpec
 from shunter.model.lifecycles import JobState
 from shunter.testbeds.applications import PREFIX
 

@@ -18,7 +18,7 @@ from shunter.engine.jobs.submit import Submitted, known_by_key, refuse_too_many,
 from shunter.engine.round import Round
 from shunter.engine.state.registries.templates import Template
 from shunter.model.errors import Busy, Conflict, NotFound, Rejected
-from shunter.model.schedules import firings_ms
+from shunter.model.job.schedules import firings_ms
 
 LATE_MAX_MS = 60_000  # a firing that comes later was missed, and catch_up decides
 CATCH_UP_MAX = 100  # firings made up for at once, the newest ones

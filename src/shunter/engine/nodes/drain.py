@@ -12,7 +12,7 @@ from shunter.engine.round import Round, TimerKind
 from shunter.engine.services.per_node import system_tasks_on
 from shunter.engine.state.records import NodeRecord
 from shunter.model.errors import Conflict, NotFound, Problem
-from shunter.model.jobs import BATCH, SYSTEM
+from shunter.model.job.spec import BATCH, SYSTEM
 from shunter.model.lifecycles import NODE, NodeEvent, TaskState
 from shunter.planning.view import IntArray
 

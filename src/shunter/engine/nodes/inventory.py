@@ -13,7 +13,7 @@ from shunter.engine.nodes.reports import believed, lose, on_health, on_report, o
 from shunter.engine.round import Round
 from shunter.engine.state.records import Group, runs_of
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.model.messages import Held, Inventory, Report, Started, StopRange
+from shunter.model.protocol.worker_messages import Held, Inventory, Report, Started, StopRange
 
 _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
 

@@ -7,9 +7,9 @@ from shunter.engine.nodes.drain import find_node, hear
 from shunter.engine.nodes.inventory import lose_node
 from shunter.engine.round import Round
 from shunter.engine.state.records import NodeRecord
-from shunter.model.jobs import PORT_PREFIX
+from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.lifecycles import NODE, NodeEvent
-from shunter.model.messages import PROTOCOL_VERSION, Hello, Refused, Welcome
+from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello, Refused, Welcome
 
 NODES_MAX = 100_000
 

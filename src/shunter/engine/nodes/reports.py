@@ -14,7 +14,7 @@ from shunter.engine.nodes.cordon import note_failure, note_success
 from shunter.engine.round import Round, TimerKind
 from shunter.engine.state.records import Group
 from shunter.model.lifecycles import TaskEvent, TaskState
-from shunter.model.messages import Ended, Health, Lost, Report, Returned, Started
+from shunter.model.protocol.worker_messages import Ended, Health, Lost, Report, Returned, Started
 
 _ASSIGNED, _RUNNING, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.RUNNING), int(TaskState.STOPPING)
 

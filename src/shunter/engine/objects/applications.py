@@ -18,10 +18,10 @@ from shunter.engine.objects.run_times import start_ms
 from shunter.engine.round import Round
 from shunter.engine.state.records import Group, Job
 from shunter.engine.state.state import State
-from shunter.model.batch_jobs import BatchJob, BatchJobState
-from shunter.model.jobs import JobSpec
+from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
-from shunter.model.testbeds import SlotHolder, SlotPlace, Testbed
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
+from shunter.model.objects.testbeds import SlotHolder, SlotPlace, Testbed
 from shunter.testbeds.application_parts import DRIVER, EXECUTOR
 from shunter.testbeds.applications import application_job, executor_group, start_problems
 from shunter.testbeds.view import Application, ApplicationState, SlotUse, StartApplication

@@ -14,14 +14,14 @@ from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round
-from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobState
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, Problem
-from shunter.model.object_drafts import check_own, is_settled, settle
-from shunter.model.object_meta import Document, Meta, ObjectName
-from shunter.model.object_wire import object_document
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft, Object
-from shunter.model.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingState
-from shunter.model.testbeds import TestbedState
+from shunter.model.objects.apply_rules import check_own, is_settled, settle
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, BatchJobState
+from shunter.model.objects.document_writer import object_document
+from shunter.model.objects.object_meta import Document, Meta, ObjectName
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft, Object
+from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingState
+from shunter.model.objects.testbeds import TestbedState
 from shunter.testbeds.batch_job_reconcile import reset
 from shunter.testbeds.strategies import impossible
 

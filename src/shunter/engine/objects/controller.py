@@ -27,13 +27,13 @@ from shunter.engine.round import Round, TimerKind
 from shunter.engine.services.reconcile import keep_up
 from shunter.engine.state.registries.objects import Key, named_jobs
 from shunter.engine.state.state import State
-from shunter.model.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, Claim
-from shunter.model.object_lifecycles import BATCH_JOB as LIFE
-from shunter.model.object_lifecycles import BatchJobEvent
-from shunter.model.object_meta import ObjectName
-from shunter.model.objects import BATCH_JOB, SCHEDULING, TESTBED
-from shunter.model.schedulings import Scheduling
-from shunter.model.testbeds import Testbed
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, Claim
+from shunter.model.objects.object_lifecycles import BATCH_JOB as LIFE
+from shunter.model.objects.object_lifecycles import BatchJobEvent
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.testbeds import Testbed
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
 from shunter.testbeds.lineup import Memory
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling

@@ -6,9 +6,9 @@ from __future__ import annotations
 import msgspec
 
 from shunter.engine.round import Round
-from shunter.model.batch_jobs import BatchJob, ScheduledEvent
-from shunter.model.past_schedulings import PastRun, PastScheduling
-from shunter.model.schedulings import Scheduling
+from shunter.model.objects.batch_jobs import BatchJob, ScheduledEvent
+from shunter.model.objects.past_schedulings import PastRun, PastScheduling
+from shunter.model.objects.schedulings import Scheduling
 from shunter.ports.store import PastRecord
 
 CUT_OFF = "the scheduling was deleted before it had ended"

@@ -19,7 +19,7 @@ from shunter.engine.state.records import ClassRecord, Group
 from shunter.engine.state.registries.cluster import HOLD_SETTING, RESERVE_SETTING
 from shunter.engine.state.registries.durations import DurationBook
 from shunter.engine.state.state import State
-from shunter.model.jobs import LASTING
+from shunter.model.job.spec import LASTING
 from shunter.model.lifecycles import TaskState
 from shunter.planning.view import NEVER, BoolArray, ClusterView, IntArray, Queued, QueueRules, Running
 

@@ -15,7 +15,7 @@ from shunter.engine.placement.job_presence import facts
 from shunter.engine.round import Round
 from shunter.engine.state.records import Group, Job
 from shunter.engine.state.state import State
-from shunter.model.jobs import Affinity, GroupSpec
+from shunter.model.job.spec import Affinity, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.planning.filter.cel import parse_job_match
 from shunter.planning.filter.rules import HOST

@@ -15,7 +15,7 @@ from shunter.engine.placement.cluster_view import build_view
 from shunter.engine.placement.gangs import gang_of, is_whole
 from shunter.engine.placement.validate_decision import Admitted, ItemChecks
 from shunter.engine.round import Round
-from shunter.model.situations import DecisionAnswer
+from shunter.model.protocol.scheduler_messages import DecisionAnswer
 from shunter.planning.filter.filters import Filter
 from shunter.planning.filter.node_ledger import Ledger
 from shunter.planning.view import Decision, Placement, Preemption

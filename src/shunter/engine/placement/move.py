@@ -14,7 +14,7 @@ from shunter.engine.round import Round
 from shunter.engine.services.task_sets import add_piece, is_left
 from shunter.engine.state.records import Group, NodeRecord
 from shunter.model.errors import Conflict, Problem
-from shunter.model.jobs import EVERYWHERE, SERVICE
+from shunter.model.job.spec import EVERYWHERE, SERVICE
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.planning.filter.filters import LASTING_FILTERS, spell_amount
 from shunter.planning.filter.rules import is_of_nodes, why_refused

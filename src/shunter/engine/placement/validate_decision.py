@@ -12,7 +12,7 @@ import numpy as np
 
 from shunter.engine.round import Round
 from shunter.engine.state.records import ClassRecord
-from shunter.model.situations import ItemRefusal
+from shunter.model.protocol.scheduler_messages import ItemRefusal
 from shunter.planning.explain.explain import limits_reached
 from shunter.planning.explain.suggest import RESOURCES, on_nodes
 from shunter.planning.filter.filters import Filter, feasible

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from shunter.log import Log
-from shunter.model.situations import OBJECTS, TASKS
+from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.filter.hard_rules import Law
 from shunter.planning.filter.node_ledger import Ledger

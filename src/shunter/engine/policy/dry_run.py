@@ -26,7 +26,7 @@ from shunter.engine.settings import EngineSettings
 from shunter.engine.state.records import Job, runs_of
 from shunter.engine.state.snapshots import load, make_excerpt
 from shunter.engine.state.state import LastRun, State
-from shunter.model.jobs import JobSpec
+from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.planning.policies import fork_policy
 from shunter.planning.view import ClusterView, Decision, FloatArray, IntArray, Policy

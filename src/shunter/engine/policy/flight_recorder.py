@@ -15,8 +15,8 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine.policy.active_policy import Brain
-from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Shown, Step, encode_record
-from shunter.model.situations import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation, ViewDelta
+from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Shown, Step, encode_record
+from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation, ViewDelta
 from shunter.planning.policies import Renewing
 from shunter.planning.remote.decision_rows import decision_row
 from shunter.planning.remote.delta_writer import ViewWriter

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from shunter.engine.policy.flight_recorder import FlightRecorder
 from shunter.engine.policy.sessions import Glimpse, Schedulers, Session
 from shunter.model.errors import Conflict
-from shunter.model.flights import Shadowed, is_same
-from shunter.model.situations import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation
+from shunter.model.protocol.flight_records import Shadowed, is_same
+from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation
 from shunter.planning.remote.decision_rows import decision_row
 from shunter.planning.remote.view_scope import limit_view
 from shunter.planning.view import ClusterView, Decision

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from shunter.engine.policy.active_policy import Brain
 from shunter.model.errors import Invalid
-from shunter.model.flights import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
-from shunter.model.situations import DecisionRow, Situation
+from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
+from shunter.model.protocol.scheduler_messages import DecisionRow, Situation
 from shunter.planning.filter.filters import FILTERS, Filter
 from shunter.planning.policies import Renewing
 from shunter.planning.remote.decision_rows import decision_row

@@ -19,7 +19,7 @@ from shunter.engine.round import Round
 from shunter.engine.settings import EngineSettings
 from shunter.engine.state.state import State
 from shunter.model.errors import TooLarge, Unavailable
-from shunter.model.situations import DecisionAnswer, DecisionRow, Situation
+from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
 from shunter.planning.filter.node_ledger import Ledger
 from shunter.planning.remote.decision_rows import read_decision
 from shunter.planning.remote.view_scope import limit_view, wants_of

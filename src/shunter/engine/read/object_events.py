@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shunter.engine import changes as c
-from shunter.model.objects import BATCH_JOB
+from shunter.model.objects.objects import BATCH_JOB
 
 CATALOGUE: dict[str, tuple[str, str]] = {
     "testbed.set": ("api", "a testbed was made, changed, or asked to go"),

@@ -1,4 +1,5 @@
-"""The engine's records as people see them (`model.views`). Called by the gateway, for live and finished runs alike."""
+"""The engine's records as people see them (`model.rest.views`). Called by the gateway, for live and finished runs
+alike."""
 
 from __future__ import annotations
 
@@ -13,11 +14,21 @@ from shunter.engine.services.instances import look
 from shunter.engine.state.records import STATES, Group, Job, NodeRecord, PastAttempt
 from shunter.engine.state.registries.flags import DEADLINE
 from shunter.engine.state.state import State
-from shunter.model.arrays import Part, index_at
-from shunter.model.jobs import EVERYWHERE, PLAIN, PORT_PREFIX, GroupSpec
+from shunter.model.job.arrays import Part, index_at
+from shunter.model.job.spec import EVERYWHERE, PLAIN, PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_amount
-from shunter.model.views import AttemptView, EdgeView, GroupView, JobTerms, JobView, NodeView, TaskView, UpdateView, iso
+from shunter.model.rest.views import (
+    AttemptView,
+    EdgeView,
+    GroupView,
+    JobTerms,
+    JobView,
+    NodeView,
+    TaskView,
+    UpdateView,
+    iso,
+)
 
 _WORDS = [state.word for state in TaskState]
 _SELF_EVIDENT = (TaskState.ASSIGNED, TaskState.RUNNING, TaskState.SUCCEEDED)  # states that have no reason to tell

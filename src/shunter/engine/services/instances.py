@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from shunter.engine.state.records import Group, Job
 from shunter.engine.state.registries.services import Lasting
 from shunter.engine.state.state import State
-from shunter.model.jobs import GroupSpec, Update
+from shunter.model.job.spec import GroupSpec, Update
 from shunter.model.lifecycles import TaskState
 
 _QUEUED, _RUNNING, _STOPPING = int(TaskState.QUEUED), int(TaskState.RUNNING), int(TaskState.STOPPING)

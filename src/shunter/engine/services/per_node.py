@@ -11,7 +11,7 @@ from shunter.engine.round import Round
 from shunter.engine.services.rollout import Wanted
 from shunter.engine.state.records import Group, Job, NodeRecord
 from shunter.engine.state.state import State
-from shunter.model.jobs import SYSTEM, GroupSpec
+from shunter.model.job.spec import SYSTEM, GroupSpec
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.planning.filter.filters import LASTING_FILTERS, feasible
 from shunter.planning.filter.node_ledger import Ledger

@@ -17,7 +17,7 @@ from shunter.engine.services.rollout import Keeping, Wanted, end_member
 from shunter.engine.services.update import Progress, conclude
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import STALLED, STARTING, STEADY, UNDER_WAY, Lasting
-from shunter.model.jobs import BATCH, EVERYWHERE, SERVICE
+from shunter.model.job.spec import BATCH, EVERYWHERE, SERVICE
 from shunter.model.lifecycles import JobState, TaskState
 
 REST_MS = 100

@@ -16,7 +16,7 @@ from shunter.engine.services.task_sets import add_piece, is_left
 from shunter.engine.services.update import Progress
 from shunter.engine.state.records import Group, Job
 from shunter.engine.state.registries.services import RESTARTING, STARTING, UNDER_WAY, Lasting
-from shunter.model.jobs import EVERYWHERE, SERVICE, GroupSpec
+from shunter.model.job.spec import EVERYWHERE, SERVICE, GroupSpec
 from shunter.model.lifecycles import TaskState
 
 STARTS_MAX = 500  # nodes that a job begins to use in one round

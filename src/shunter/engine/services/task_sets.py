@@ -9,7 +9,7 @@ from shunter.engine.jobs.stop import watch_queueing
 from shunter.engine.round import Round
 from shunter.engine.state.records import Group, Job
 from shunter.engine.state.registries.services import STALLED, Lasting
-from shunter.model.jobs import GroupSpec
+from shunter.model.job.spec import GroupSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
 
 

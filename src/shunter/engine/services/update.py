@@ -17,7 +17,7 @@ from shunter.engine.state.apply_services import GROUPS_DECODER, is_same_but_for_
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.services import STALLED, STARTING, STEADY, UNDER_WAY, UPDATING, Version
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
-from shunter.model.jobs import COUNT_MAX, PLAIN, SERVICE, JobOptions, JobSpec
+from shunter.model.job.spec import COUNT_MAX, PLAIN, SERVICE, JobOptions, JobSpec
 from shunter.model.lifecycles import JobState
 
 

@@ -15,7 +15,7 @@ from shunter.engine import changes as c
 from shunter.engine.state import apply_services, task_classes
 from shunter.engine.state.ready_runs import unqueue
 from shunter.engine.state.records import STATES, Blueprint, Group, Job, runs_of
-from shunter.model.jobs import EVERYWHERE
+from shunter.model.job.spec import EVERYWHERE
 from shunter.model.lifecycles import TaskState
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from shunter.engine.state.registries.services import (
     PastTask,
     Version,
 )
-from shunter.model.jobs import EVERYWHERE, PLAIN, GroupSpec
+from shunter.model.job.spec import EVERYWHERE, PLAIN, GroupSpec
 
 if TYPE_CHECKING:
     from shunter.engine.state.state import State

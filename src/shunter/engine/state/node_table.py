@@ -8,7 +8,7 @@ import numpy as np
 
 from shunter.engine.changes import NodeJoined
 from shunter.engine.state.records import Amounts, NodeRecord
-from shunter.model.jobs import LICENCE_PREFIX, PORT_PREFIX
+from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.lifecycles import NodeState
 from shunter.model.resources import STANDARD
 from shunter.planning.view import IntArray, NodeKind, Nodes

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from shunter.model.jobs import LASTING, PLAIN, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
+from shunter.model.job.spec import LASTING, PLAIN, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
-from shunter.model.messages import MachineStats
+from shunter.model.protocol.worker_messages import MachineStats
 from shunter.planning.view import IntArray, Rules, TaskClass
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from shunter.engine import changes as c
 from shunter.engine.state import apply_groups, task_classes
 from shunter.engine.state.records import STATES, ClassKey, Group, Job, Lanes, PastAttempt
 from shunter.engine.state.state import State
-from shunter.model.jobs import PLAIN, JobOptions
+from shunter.model.job.spec import PLAIN, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.ports.store import Snapshot
 

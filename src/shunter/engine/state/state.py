@@ -31,7 +31,7 @@ from shunter.engine.state.registries.registry import Book
 from shunter.engine.state.registries.services import LastingBook
 from shunter.engine.state.registries.templates import TemplateBook
 from shunter.engine.state.task_table import TaskTable
-from shunter.model.jobs import BATCH, EVERYWHERE, PLAIN, GroupSpec, JobOptions
+from shunter.model.job.spec import BATCH, EVERYWHERE, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.planning.order.pending_queue import Waiting
 from shunter.planning.view import IntArray, Kept

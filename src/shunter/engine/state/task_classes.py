@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shunter.engine.state.records import Blueprint, ClassKey, ClassRecord, Holder, Job
-from shunter.model.jobs import LICENCE_PREFIX, PLAIN, GroupSpec
+from shunter.model.job.spec import LICENCE_PREFIX, PLAIN, GroupSpec
 from shunter.planning.view import Rules, TaskClass
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shunter.model.jobs import LICENCE_PREFIX
+from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.planning.explain.suggest import on_nodes
 from shunter.planning.filter.filters import FILTERS, Filter, Refusal, avoiding, spell_amount
 from shunter.planning.filter.node_ledger import Ledger

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shunter.model.jobs import LICENCE_PREFIX
+from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.resources import CPU, DISK, MEMORY, STANDARD
 from shunter.planning.filter.filters import FILTERS, Filter, feasible
 from shunter.planning.filter.node_ledger import Ledger

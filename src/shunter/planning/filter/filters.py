@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shunter.model.jobs import PORT_PREFIX
+from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.resources import DISK, MEMORY, format_amount
 from shunter.planning.filter.node_kinds import RUNTIME_ANYWHERE
 from shunter.planning.filter.node_ledger import Ledger, Rows

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shunter.model.jobs import Affinity
+from shunter.model.job.spec import Affinity
 from shunter.planning.filter.filters import Filter, Refusal
 from shunter.planning.filter.node_ledger import Ledger, Rows
 from shunter.planning.view import BoolArray, ClusterView, FloatArray, IntArray, Rules, TaskClass

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shunter.model.situations import DecisionRow, PlacementRow, PreemptionRow, SchedulingRow
+from shunter.model.protocol.scheduler_messages import DecisionRow, PlacementRow, PreemptionRow, SchedulingRow
 from shunter.planning.view import Decision, LeftBehind, Placement, Preemption, SchedulingDraft
 
 

@@ -12,11 +12,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import Scheduling
-from shunter.model.situations import OBJECTS, TASKS, Answers, NodeRows, ViewDelta
-from shunter.model.testbeds import Testbed
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.testbeds import Testbed
+from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS, Answers, NodeRows, ViewDelta
 from shunter.planning.filter.filters import FILTERS
 from shunter.planning.filter.hard_rules import Law
 from shunter.planning.filter.node_ledger import Ledger

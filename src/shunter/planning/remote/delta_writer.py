@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.object_meta import ObjectName
-from shunter.model.schedulings import Scheduling
-from shunter.model.situations import (
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.testbeds import Testbed
+from shunter.model.protocol.scheduler_messages import (
     OBJECTS,
     RULES,
     RUNNING,
@@ -29,7 +30,6 @@ from shunter.model.situations import (
     UsageRow,
     ViewDelta,
 )
-from shunter.model.testbeds import Testbed
 from shunter.planning.order.pending_queue import Waiting
 from shunter.planning.remote.view_queries import class_row, full_answers
 from shunter.planning.remote.view_scope import empty_nodes, grow, widen
@@ -41,7 +41,7 @@ UNTOLD = -1  # no amount
 
 
 class ViewWriter:
-    """Tells one reader about the views of one engine. `wants` are those of `model.situations`."""
+    """Tells one reader about the views of one engine. `wants` are those of `model.protocol.scheduler_messages`."""
 
     def __init__(self, wants: Collection[str]) -> None:
         self.wants = frozenset(wants)

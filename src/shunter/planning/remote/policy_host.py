@@ -3,7 +3,7 @@ scheduler, in shadow, and in a replay."""
 
 from __future__ import annotations
 
-from shunter.model.situations import DecisionRow, Situation
+from shunter.model.protocol.scheduler_messages import DecisionRow, Situation
 from shunter.planning.remote.decision_rows import decision_row
 from shunter.planning.remote.delta_reader import ViewReader
 from shunter.planning.remote.view_scope import wants_of

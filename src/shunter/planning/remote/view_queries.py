@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from shunter.model.situations import RULES, RUNNING, Answers, ClassRow, RuleRow, RunningRows
+from shunter.model.protocol.scheduler_messages import RULES, RUNNING, Answers, ClassRow, RuleRow, RunningRows
 from shunter.planning.view import ClusterView, IntArray, Rules, Running, TaskClass
 
 NEXT_MAX = 64  # tasks of a class whose estimates are told to those who cannot ask back

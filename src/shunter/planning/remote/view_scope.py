@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from shunter.model.protocol.scheduler_messages import NAMES, OBJECTS, RULES, RUNNING, TASKS, WANTS_DEFAULT
 from shunter.model.resources import STANDARD
-from shunter.model.situations import NAMES, OBJECTS, RULES, RUNNING, TASKS, WANTS_DEFAULT
 from shunter.planning.order.pending_queue import Waiting
 from shunter.planning.view import ClusterView, Decides, NodeKind, Nodes
 

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
-from shunter.model.object_views import ObjectView
-from shunter.model.objects import BATCH_JOB, TESTBED
+from shunter.model.objects.objects import BATCH_JOB, TESTBED
+from shunter.model.rest.object_views import ObjectView
 from shunter.schedulers.profiler.matrix import (
     KEY,
     Matrix,

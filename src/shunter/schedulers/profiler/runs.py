@@ -9,8 +9,8 @@ from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import datetime
 from typing import Any, Protocol, cast
 
-from shunter.model.object_views import AppliedView, ObjectView, WatchLine
-from shunter.model.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.rest.object_views import AppliedView, ObjectView, WatchLine
 from shunter.schedulers.profiler.partners import SHARED_BY, Room
 from shunter.sdk.errors import Invalid, NotFound, Problem, Rejected
 

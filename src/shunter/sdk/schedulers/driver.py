@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Invalid, Problem, ShunterError, Unavailable
-from shunter.model.situations import WANTS_DEFAULT, DecisionAnswer, DecisionRow, Situation
+from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT, DecisionAnswer, DecisionRow, Situation
 from shunter.sdk.errors import NotReachable
 from shunter.sdk.schedulers.links import Lease, Link
 

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 
 from shunter.model.errors import Busy, Conflict, NotFound, Rejected, ShunterError, Unauthorized, Unavailable
-from shunter.model.situations import DecisionAnswer, DecisionRow, Situation
+from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.proto.v1 import external_scheduler_pb2_grpc as pb_grpc
 from shunter.sdk.endpoint import home_folder, local_endpoint

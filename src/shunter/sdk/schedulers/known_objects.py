@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shunter.model.batch_jobs import BatchJob
-from shunter.model.object_meta import ObjectName
-from shunter.model.object_reading import read_object
-from shunter.model.object_views import ObjectList, ObjectView, WatchLine
-from shunter.model.objects import Object
-from shunter.model.schedulings import Scheduling
-from shunter.model.situations import Situation, ViewDelta
-from shunter.model.testbeds import Testbed
+from shunter.model.objects.batch_jobs import BatchJob
+from shunter.model.objects.document_reader import read_object
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import Object
+from shunter.model.objects.schedulings import Scheduling
+from shunter.model.objects.testbeds import Testbed
+from shunter.model.protocol.scheduler_messages import Situation, ViewDelta
+from shunter.model.rest.object_views import ObjectList, ObjectView, WatchLine
 
 BUDGET = 0  # tasks are not placed over REST
 _FIELDS: dict[type, str] = {Testbed: "testbeds", BatchJob: "batch_jobs", Scheduling: "schedulings"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from shunter.model.situations import DecisionAnswer, DecisionRow, Situation
+from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRow, Situation
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,18 @@ from functools import partial
 from typing import Any
 
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem, Rejected, ShunterError
-from shunter.model.object_meta import ObjectName
-from shunter.model.object_views import ObjectList, WatchLine
-from shunter.model.object_wire import scheduling_spec
-from shunter.model.objects import API_VERSIONS, SCHEDULING
-from shunter.model.situations import OBJECTS, DecisionAnswer, DecisionRow, ItemRefusal, SchedulingRow, Situation
+from shunter.model.objects.document_writer import scheduling_spec
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.objects import API_VERSIONS, SCHEDULING
+from shunter.model.protocol.scheduler_messages import (
+    OBJECTS,
+    DecisionAnswer,
+    DecisionRow,
+    ItemRefusal,
+    SchedulingRow,
+    Situation,
+)
+from shunter.model.rest.object_views import ObjectList, WatchLine
 from shunter.sdk.blocking import Aborted, Transport
 from shunter.sdk.client import Client
 from shunter.sdk.core import Core

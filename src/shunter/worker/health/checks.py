@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from shunter.log import Log
-from shunter.model.jobs import HealthCheck
+from shunter.model.job.spec import HealthCheck
 from shunter.plugins import HEALTH_CHECKS, find_plugins
 from shunter.worker.health.port import Check, Target, Unwell
 

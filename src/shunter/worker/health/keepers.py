@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Order
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Order
 from shunter.worker.environment import task_environment
 from shunter.worker.health.monitor import Monitor
 from shunter.worker.health.processes import Commands, ProcessTarget

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from shunter.log import Log
-from shunter.model.jobs import HealthCheck
-from shunter.model.messages import Health
+from shunter.model.job.spec import HealthCheck
+from shunter.model.protocol.worker_messages import Health
 from shunter.ports.clock import Clock
 from shunter.worker.grants import TaskName
 from shunter.worker.health.checks import Kinds

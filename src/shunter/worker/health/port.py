@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from shunter.model.jobs import HealthCheck
+from shunter.model.job.spec import HealthCheck
 
 
 class Unwell(Exception):

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 
-from shunter.model.jobs import Port
+from shunter.model.job.spec import Port
 from shunter.worker.keeping.special import Identity, NotStartable, find_identity
 
 COMMANDS_AT_ONCE_MAX = 8

@@ -1,5 +1,5 @@
 """What a keeper has to tell: results gathered into reports, and reports kept until acknowledged. Used by
-`keeping.lane`; the shapes are those of `model.messages`, so the worker passes them on as they are."""
+`keeping.lane`; the shapes are those of `model.protocol.worker_messages`, so the worker passes them on as they are."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 else:
     from _collections import deque
 
-# Places in an order, as the worker sends it: the fields of `model.messages.Order`.
+# Places in an order, as the worker sends it: the fields of `model.protocol.worker_messages.Order`.
 JOB, GROUP, FIRST, LAST, ATTEMPT, SPEC, RESERVATION, WIDTH = range(8)
 NAMESPACE, JOB_NAME, GROUP_NAME, COUNT, SHOWN, ENTRIES = range(8, 14)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from shunter.frameworks.places import JAVA_HINT, JAVA_VERSIONS, Framework, Java, Kind, find_framework, find_java
 from shunter.log import Log
-from shunter.model.jobs import TaskSpec
+from shunter.model.job.spec import TaskSpec
 from shunter.worker.runtimes.port import EXIT_NOT_FOUND, Attempt, Launch, NotStarted, Running
 from shunter.worker.settings import WorkerSettings
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from shunter.model.jobs import TaskSpec
-from shunter.model.messages import Order
+from shunter.model.job.spec import TaskSpec
+from shunter.model.protocol.worker_messages import Order
 from shunter.worker.settings import WorkerSettings
 from shunter.worker.task_log import TaskLog
 

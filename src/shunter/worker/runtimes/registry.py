@@ -7,7 +7,7 @@ from functools import partial
 
 from shunter.frameworks.places import KINDS
 from shunter.log import Log
-from shunter.model.jobs import TaskSpec
+from shunter.model.job.spec import TaskSpec
 from shunter.plugins import RUNTIMES, find_plugins
 from shunter.worker.runtimes.port import Runtime, RuntimeFactory
 from shunter.worker.settings import WorkerSettings

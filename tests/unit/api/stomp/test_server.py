@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from shunter.api.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR
 from shunter.api.stomp.hub import Hub
 from shunter.model.errors import Gone
-from shunter.model.object_meta import ObjectName
+from shunter.model.objects.object_meta import ObjectName
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway

@@ -15,8 +15,8 @@ from shunter.api.server import serve
 from shunter.api.stomp.hub import Hub
 from shunter.api.stomp.outbox import OutboxLimits
 from shunter.api.stomp.server import StompServer, StompSettings
-from shunter.model.object_meta import ObjectName
-from shunter.model.testbeds import Slot, SlotPlace, TestbedStatus
+from shunter.model.objects.object_meta import ObjectName
+from shunter.model.objects.testbeds import Slot, SlotPlace, TestbedStatus
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.contracts.objects import batch_job, testbed
 from tests.unit.api.fake_gateway import FakeGateway

@@ -8,7 +8,7 @@ from typing import Any
 from shunter.engine.state.fingerprints.compared_fields import Facts, Sight, by_resource
 from shunter.engine.state.node_table import NodeColumns
 from shunter.engine.state.records import NodeRecord
-from shunter.model.jobs import PORT_PREFIX
+from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.lifecycles import NodeState
 from shunter.planning.view import NodeKind, Nodes
 

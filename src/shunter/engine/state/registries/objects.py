@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from shunter.engine import changes as c
 from shunter.engine.state.node_table import NodeColumns
-from shunter.model.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus, Claim
-from shunter.model.object_meta import Meta, ObjectName
-from shunter.model.objects import BATCH_JOB, KINDS, SCHEDULING, TESTBED, Object, ObjectEvent
-from shunter.model.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingStatus
-from shunter.model.testbeds import Slot, Testbed, TestbedSpec, TestbedStatus
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus, Claim
+from shunter.model.objects.object_meta import Meta, ObjectName
+from shunter.model.objects.objects import BATCH_JOB, KINDS, SCHEDULING, TESTBED, Object, ObjectEvent
+from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingStatus
+from shunter.model.objects.testbeds import Slot, Testbed, TestbedSpec, TestbedStatus
 from shunter.testbeds.lineup import Memory
 
 RECENT_MAX = 4_096  # changes that a watch can resume from

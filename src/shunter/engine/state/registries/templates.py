@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from shunter.engine import changes as c
-from shunter.model.jobs import JobSpec
-from shunter.model.schedules import next_firing_ms
+from shunter.model.job.schedules import next_firing_ms
+from shunter.model.job.spec import JobSpec
 
 _decoder = msgspec.msgpack.Decoder(JobSpec)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.model.jobs import Mount, TaskSpec
+from shunter.model.job.spec import Mount, TaskSpec
 from shunter.worker.runtimes.docker.daemon import Facts
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted
 

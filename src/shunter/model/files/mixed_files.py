@@ -1,0 +1,85 @@
+"""Files that have Jobs and objects together: told apart, and read each by its own reader, with the field paths that the
+whole file has. Called by the gateway for what is applied, and by `validate` without a cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from shunter.model.errors import Invalid, Problem
+from shunter.model.objects.object_manifests import is_job
+from shunter.model.schema.problems import PROBLEMS_MAX
+
+T = TypeVar("T")
+J = TypeVar("J")
+Read = Callable[[Sequence[object]], T]  # raises Invalid
+KEY_OF_ANOTHER = Problem("header.idempotency-key", "was that of another request", None, "use a new one for each")
+_ITEM = re.compile(r"items\[(\d+)\]\.?")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Those documents of a file that are alike, and where they stand in it."""
+
+    documents: Sequence[object]
+    places: tuple[int, ...]
+
+
+def split(documents: Sequence[object]) -> tuple[Part, Part]:
+    """The Jobs, which are submitted, and the rest, which is applied."""
+    return _part(documents, jobs=True), _part(documents, jobs=False)
+
+
+def join(first: Part, firsts: Sequence[J], second: Part, seconds: Sequence[T]) -> list[J | T]:
+    """What became of the parts, in the order of the file."""
+    found: dict[int, J | T] = dict(zip(first.places, firsts, strict=True))
+    found.update(zip(second.places, seconds, strict=True))
+    return [found[place] for place in sorted(found)]
+
+
+def read_both(jobs: Part, read_jobs: Read[J], objects: Part, read_objects: Read[T]) -> tuple[J, T]:
+    """Raises Invalid with the problems of both, in the order of the file."""
+    problems: list[Problem] = []
+    found_jobs, found_objects = _read(jobs, read_jobs, problems), _read(objects, read_objects, problems)
+    if found_jobs is None or found_objects is None:
+        raise Invalid(sorted(problems, key=_place)[:PROBLEMS_MAX])
+    return found_jobs, found_objects
+
+
+@contextmanager
+def in_whole_file(part: Part) -> Iterator[None]:
+    """An Invalid about the part says where in the file it is meant."""
+    try:
+        yield
+    except Invalid as error:
+        raise Invalid([replace(problem, field=_field(problem.field, part)) for problem in error.problems]) from error
+
+
+def _read(part: Part, read: Read[T], problems: list[Problem]) -> T | None:
+    try:
+        with in_whole_file(part):
+            return read(part.documents)
+    except Invalid as error:
+        problems += error.problems
+        return None
+
+
+def _part(documents: Sequence[object], *, jobs: bool) -> Part:
+    places = tuple(place for place, document in enumerate(documents) if is_job(document) is jobs)
+    return Part(tuple(documents[place] for place in places), places)
+
+
+def _field(field: str, part: Part) -> str:
+    """Readers number the documents where they get several."""
+    found = _ITEM.match(field)
+    if found is None:
+        return f"items[{part.places[0]}].{field}" if len(part.places) == 1 else field
+    return f"items[{part.places[int(found[1])]}].{field[found.end() :]}".rstrip(".")
+
+
+def _place(problem: Problem) -> int:
+    found = _ITEM.match(problem.field)
+    return int(found[1]) if found is not None else 0

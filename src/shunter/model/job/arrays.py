@@ -1,0 +1,128 @@
+"""What the tasks of an array count through: `1-100:2`, `1-3,7`, with Slurm's `%4` for four at once; and the lines of a
+file, one for each task. Used for manifests and by `shunter run`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from shunter.model.job.spec import COUNT_MAX
+
+INDEX_MAX = 2**31 - 1
+PARTS_MAX = 512
+TEXT_SIZE_MAX = 16 * 2**10
+ENTRIES_MAX = 100_000
+ENTRY_SIZE_MAX = 4096
+
+Part = tuple[int, int, int]  # first, last (which is reached), step
+
+PATTERN = r"^ *[0-9]{1,10}(-[0-9]{1,10}(:[0-9]{1,10})?)?( *, *[0-9]{1,10}(-[0-9]{1,10}(:[0-9]{1,10})?)?)* *$"
+_PART = re.compile(r"([0-9]{1,10})(?:-([0-9]{1,10})(?::([0-9]{1,10}))?)?")
+_LIMIT = re.compile(r"[1-9][0-9]{0,7}")
+
+
+class Array(NamedTuple):
+    parts: tuple[Part, ...]
+    parallel_max: int  # 0: no limit was given
+
+
+def parse_array(text: str) -> Array:
+    """`1-100:2%4` as an Array. Raises ValueError that says what is wrong."""
+    if len(text) > TEXT_SIZE_MAX:
+        raise ValueError(f"must be at most {TEXT_SIZE_MAX:,} characters")
+    indexes, percent, limit = text.partition("%")
+    if percent and not _LIMIT.fullmatch(limit.strip()):
+        raise ValueError(f"must have a number after %, found {limit.strip()!r}")
+    parts = tuple(_parse_part(part.strip()) for part in indexes.split(","))
+    _check(parts)
+    return Array(parts, int(limit) if percent else 0)
+
+
+def fold(indexes: Sequence[int]) -> tuple[Part, ...]:
+    """A list of indexes as few parts, in the same order. Raises ValueError."""
+    if not all(0 <= index <= INDEX_MAX for index in indexes):
+        raise ValueError(f"must hold indexes of 0 to {INDEX_MAX:,}")
+    parts: list[Part] = []
+    for index in indexes:
+        first, last, step = parts[-1] if parts else (0, 0, -1)
+        if step == 0 and index > last:
+            parts[-1] = (first, index, index - first)
+        elif step > 0 and index == last + step:
+            parts[-1] = (first, index, step)
+        else:
+            parts.append((index, index, 0))  # a step of 0: still a single index
+    folded = tuple((first, last, step or 1) for first, last, step in parts)
+    _check(folded)
+    return folded
+
+
+def count_of(parts: Iterable[Part]) -> int:
+    return sum((last - first) // step + 1 for first, last, step in parts)
+
+
+def index_at(parts: Iterable[Part], place: int) -> int:
+    """What the task at `place` (from 0) is told as its index."""
+    for first, last, step in parts:
+        size = (last - first) // step + 1
+        if place < size:
+            return first + place * step
+        place -= size
+    raise IndexError(place)
+
+
+def parse_entries(text: str) -> tuple[str, ...]:
+    """The lines of a file, one for each task; empty ones are left out. Raises ValueError."""
+    entries = tuple(line for line in text.splitlines() if line.strip())
+    if not entries:
+        raise ValueError("must have at least one line that is not empty")
+    if len(entries) > ENTRIES_MAX:
+        raise ValueError(f"must have at most {ENTRIES_MAX:,} lines, found {len(entries):,}")
+    for number, entry in enumerate(entries, 1):
+        if len(entry.encode()) > ENTRY_SIZE_MAX or "\0" in entry:
+            raise ValueError(f"entry {number} must be at most {ENTRY_SIZE_MAX:,} bytes, without NUL characters")
+    return entries
+
+
+def _parse_part(text: str) -> Part:
+    match = _PART.fullmatch(text)
+    if match is None:
+        raise ValueError(f"must be like 1-100, 1-100:2 or 1-3,7, found {text!r}")
+    first = int(match[1])
+    last, step = int(match[2] or first), int(match[3] or 1)
+    if last < first or not step:
+        raise ValueError(f"must count upwards, found {text!r}")
+    if last > INDEX_MAX:
+        raise ValueError(f"must stay below {INDEX_MAX + 1:,}, found {text!r}")
+    reached = first + (last - first) // step * step
+    return first, reached, step if reached > first else 1
+
+
+def _check(parts: tuple[Part, ...]) -> None:
+    """Few enough parts and indexes, and no index twice."""
+    if not 1 <= len(parts) <= PARTS_MAX:
+        raise ValueError(f"must have 1 to {PARTS_MAX} parts, found {len(parts):,}; give entries instead")
+    if count_of(parts) > COUNT_MAX:
+        raise ValueError(f"must have at most {COUNT_MAX:,} indexes, found {count_of(parts):,}")
+    ordered = sorted(parts)
+    for number, part in enumerate(ordered):
+        for other in ordered[number + 1 :]:
+            if other[0] > part[1]:
+                break
+            if (twice := _first_common(part, other)) is not None:
+                raise ValueError(f"must not have an index twice, found {twice}")
+
+
+def _first_common(one: Part, other: Part) -> int | None:
+    """The least index of both progressions, by the Chinese remainder theorem."""
+    step = math.gcd(one[2], other[2])
+    if (other[0] - one[0]) % step:
+        return None
+    period = one[2] * other[2] // step
+    turns = (other[0] - one[0]) // step * pow(one[2] // step, -1, other[2] // step) % (other[2] // step)
+    least = one[0] + turns * one[2]
+    begun = max(one[0], other[0])
+    least += -(-max(0, begun - least) // period) * period
+    return least if least <= min(one[1], other[1]) else None

@@ -1,0 +1,126 @@
+"""The whole table of a Job manifest, put together from the fields of tasks, of placing and of timing.
+
+`model.job.manifests` reads documents by it and publishes its schema. Everything has a limit with a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from shunter.model.job.placement_fields import PLACING_FIELDS, timeout
+from shunter.model.job.spec import BATCH, COUNT_MAX, PRIORITY_DEFAULT, QUEUE_DEFAULT, SERVICE, SYSBATCH, SYSTEM
+from shunter.model.job.task_fields import TASK_FIELDS
+from shunter.model.job.timing_fields import GROUP_AFTER_FIELD, TIMING_FIELDS
+from shunter.model.schema.field_lists import sections
+from shunter.model.schema.fields import Field, Schema, Section, choice, flag, whole
+from shunter.model.schema.name_fields import LABELS, NAME
+from shunter.model.schema.problems import Problems
+
+API_VERSION = "shunter.dev/v1"
+GROUPS_MAX = 100
+APPLIED_KINDS = ("Testbed", "BatchJob", "Scheduling")  # of `model.objects.objects`
+
+TYPES = (BATCH, SERVICE, SYSTEM, SYSBATCH)
+# Fields that only some types of job can have; all other fields are for every type.
+ONLY_FOR: Mapping[str, tuple[str, ...]] = {
+    "count": (BATCH, SERVICE),
+    "array": (BATCH,),
+    "entries": (BATCH,),
+    "gang": (BATCH,),
+    "parallel_max": (BATCH, SYSBATCH),
+    "failures_max": (BATCH, SYSBATCH),
+    "estimate": (BATCH, SYSBATCH),
+    "deadline": (BATCH, SYSBATCH),
+    "schedule": (BATCH, SYSBATCH),
+    "parameters": (BATCH, SYSBATCH),
+    "distinct": (BATCH, SERVICE),
+    "spread": (BATCH, SERVICE),
+    "update": (SERVICE, SYSTEM),
+}
+
+# What a job may say for all of its groups, and each group for itself.
+SHARED: dict[str, Field] = TASK_FIELDS | PLACING_FIELDS
+
+GROUP = Section(
+    "tasks of a job that are alike; what it does not say is taken from the job",
+    {"name": replace(NAME, required=True), **SHARED, "after": GROUP_AFTER_FIELD},
+)
+
+
+def _group() -> Field:
+    """Only what the group itself says, its name apart."""
+
+    def read(value: Any, path: str, problems: Problems) -> dict[str, Any]:
+        if type(value) is dict and "name" not in value:
+            problems.add(f"{path}.name", "is missing", fix="add name")
+        return GROUP.read_given(value, path, problems)
+
+    return Field(read, GROUP.schema)
+
+
+SPEC = Section(
+    "what to run, how often, and where",
+    {
+        "type": choice(*TYPES, default=BATCH).about(
+            "batch runs until all has ended; service is kept at its count; system has one task on each node; sysbatch "
+            "runs once on each node"
+        ),
+        **SHARED,
+        "timeout": timeout("queue", "run", "job"),
+        "groups": sections(_group(), count_min=1, count_max=GROUPS_MAX).about(
+            "tasks that are alike; what a group does not say is taken from the job"
+        ),
+        "priority": whole(0, 100, default=PRIORITY_DEFAULT).about("more is sooner"),
+        "queue": replace(NAME, default=QUEUE_DEFAULT).about("the queue that its tasks wait in"),
+        "failures_max": whole(1, COUNT_MAX, default=0).about("so many failed tasks end the job"),
+        "hold": flag(default=False).about("wait until it is released"),
+        **TIMING_FIELDS,
+    },
+)
+
+METADATA = Section("who the job is", {"name": NAME, "namespace": NAME, "labels": LABELS})
+
+
+def _type_rules() -> list[Schema]:
+    """ONLY_FOR, as a schema says it. A spec without a type is a batch job."""
+    rules = []
+    for each in TYPES:
+        banned: dict[str, Any] = {name: False for name, types in ONLY_FOR.items() if each not in types}
+        groups = {"items": {"properties": {name: False for name in banned if name in SHARED}}}
+        rules.append(
+            {
+                "if": {"properties": {"type": {"const": each}}} | ({} if each == BATCH else {"required": ["type"]}),
+                "then": {"properties": banned | {"groups": groups}},
+            }
+        )
+    return rules
+
+
+def _spec_schema() -> Schema:
+    something = [{"required": [name]} for name in ("command", "image", "groups")]
+    return SPEC.schema | {"anyOf": something, "allOf": _type_rules()}
+
+
+def _kind() -> Field:
+    job = choice("Job", required=True)
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if value in APPLIED_KINDS:
+            problems.add(path, "is applied, not submitted", value=value, fix="use: shunter apply -f FILE")
+            return value
+        return job.read(value, path, problems)
+
+    return replace(job, read=read)
+
+
+DOCUMENT = Section(
+    "a job: groups of tasks that are alike",
+    {
+        "apiVersion": choice(API_VERSION, required=True),
+        "kind": _kind(),
+        "metadata": METADATA.as_field(default=METADATA.read({}, "", Problems())),
+        "spec": Field(SPEC.read_given, _spec_schema(), required=True),
+    },
+)

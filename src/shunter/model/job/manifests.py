@@ -1,0 +1,180 @@
+"""Job manifests: from a decoded YAML or JSON document to a JobSpec, or to the list of everything that is wrong with it.
+
+Called by the gateway for every submit, and by `validate` without a cluster. What is valid is said by the tables of
+`model.job.job_fields` and by `model.job.job_checks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+from shunter.model.errors import Invalid, Problem
+from shunter.model.graph import find_cycle, show_cycle
+from shunter.model.job.build import build_job
+from shunter.model.job.group_checks import ExpressionCheck, Expressions, GroupCheck
+from shunter.model.job.groups import read_groups
+from shunter.model.job.job_checks import check_job
+from shunter.model.job.job_fields import DOCUMENT
+from shunter.model.job.spec import BATCH, NAMESPACE_DEFAULT, JobSpec
+from shunter.model.schema.fields import Schema
+from shunter.model.schema.name_fields import LABELS, NAME
+from shunter.model.schema.problems import Problems
+
+CACHED_JOBS_MAX = 256
+CACHED_KEY_SIZE_MAX = 16 * 2**10
+
+
+def parse_job(
+    document: object,
+    *,
+    default_namespace: str | None = None,
+    name_default: str | None = None,
+    check_constraint: ExpressionCheck | None = None,
+    check_job_match: ExpressionCheck | None = None,
+) -> JobSpec:
+    """One manifest as a JobSpec. Raises Invalid with every problem. Without a `name_default` a name must be given."""
+    reader = JobReader(check_constraint, check_job_match, cached_jobs_max=0)
+    return reader.read(document, default_namespace=default_namespace, name_default=name_default)
+
+
+def validate_documents(
+    documents: Sequence[object],
+    *,
+    check_constraint: ExpressionCheck | None = None,
+    check_job_match: ExpressionCheck | None = None,
+) -> list[Problem]:
+    """All that is wrong with the manifests of one file, as far as it can be seen without a cluster."""
+    reader = JobReader(check_constraint, check_job_match)
+    try:
+        reader.read_all(documents, default_namespace=None, make_name=str)
+    except Invalid as error:
+        return list(error.problems)
+    return []
+
+
+def job_schema() -> Schema:
+    """The JSON Schema of a Job manifest."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Job", **DOCUMENT.schema}
+
+
+def check_labels(labels: dict[str, str | None], path: str) -> None:
+    """Raises Invalid unless these are labels. A value of None (take the label away) is let through."""
+    problems = Problems()
+    LABELS.read({key: "" if value is None else value for key, value in labels.items()}, path, problems)
+    problems.raise_any()
+
+
+class JobReader:
+    """Reads manifests and keeps what it validated last: jobs of one bulk submit often differ in their name only, and
+    then cost a few microseconds and share their groups. What it returns must not be changed."""
+
+    def __init__(
+        self,
+        check_constraint: ExpressionCheck | None,
+        check_job_match: ExpressionCheck | None = None,
+        *,
+        cached_jobs_max: int = CACHED_JOBS_MAX,
+    ) -> None:
+        self._expressions = Expressions(check_constraint, check_job_match)
+        self._cached_jobs_max = cached_jobs_max
+        self._cache: dict[bytes, JobSpec] = {}
+        self._encode = msgspec.msgpack.Encoder().encode
+
+    def read(
+        self, document: object, *, default_namespace: str | None = None, name_default: str | None = None
+    ) -> JobSpec:
+        make_name = None if name_default is None else lambda: name_default
+        return self.read_all([document], default_namespace=default_namespace, make_name=make_name)[0]
+
+    def read_all(
+        self, documents: Sequence[object], *, default_namespace: str | None, make_name: Callable[[], str] | None
+    ) -> list[JobSpec]:
+        """All of them, or Invalid with the problems of all. Field paths begin with `items[N].` where there are several.
+        `make_name` names the jobs that have no name."""
+        problems = Problems()
+        namespace = default_namespace or NAMESPACE_DEFAULT
+        jobs = []
+        for number, document in enumerate(documents):
+            path = f"items[{number}]." if len(documents) > 1 else ""
+            job = self._read(document, path, namespace, problems)
+            if job is not None and not job.name:
+                if make_name is None:
+                    problems.add(f"{path}metadata.name", "is missing", fix="add name")
+                else:
+                    job = msgspec.structs.replace(job, name=make_name())
+            jobs.append(job)
+        problems.raise_any()
+        whole = [job for job in jobs if job is not None]
+        _check_names(whole, problems)
+        _check_cycles(whole, problems)
+        problems.raise_any()
+        return whole
+
+    def _read(self, document: Any, path: str, namespace: str, problems: Problems) -> JobSpec | None:
+        """None after a problem. A job that has no name yet has an empty one."""
+        key, name = self._key(document, namespace)
+        known = self._cache.get(key) if key else None
+        if known is None:
+            known = self._validate(document, path, namespace, problems)
+            if known is not None and key:
+                self._remember(key, known)
+            return known
+        if name:
+            NAME.read(name, f"{path}metadata.name", problems)
+        return JobSpec(known.namespace, name, known.groups, known.type, known.priority, known.labels, known.options)
+
+    def _key(self, document: Any, namespace: str) -> tuple[bytes, str]:
+        """All of a document but its name, encoded, and that name. No key means: do not look it up, it is odd or big."""
+        if not self._cached_jobs_max or type(document) is not dict:
+            return b"", ""
+        metadata = document.get("metadata", {})
+        if type(metadata) is not dict or not metadata.get("name", "absent"):
+            return b"", ""
+        unnamed = metadata.copy()
+        name = unnamed.pop("name", "")
+        try:
+            key = self._encode((namespace, document | {"metadata": unnamed}))
+        except (TypeError, ValueError, OverflowError, RecursionError):
+            return b"", ""
+        return (key, name) if len(key) <= CACHED_KEY_SIZE_MAX else (b"", "")
+
+    def _remember(self, key: bytes, job: JobSpec) -> None:
+        if len(self._cache) >= self._cached_jobs_max:
+            del self._cache[next(iter(self._cache))]  # the oldest
+        self._cache[key] = job
+
+    def _validate(self, document: Any, path: str, namespace: str, problems: Problems) -> JobSpec | None:
+        found = len(problems.found)
+        values = DOCUMENT.read(document, path, problems)
+        if len(problems.found) > found:
+            return None
+        spec, at = values["spec"], f"{path}spec"
+        groups = read_groups(spec, at)
+        check_job(spec, groups, at, problems)
+        for group in groups:
+            GroupCheck(group, spec.get("type", BATCH), self._expressions, problems).run()
+        return build_job(values["metadata"], spec, groups, namespace) if len(problems.found) == found else None
+
+
+def _check_names(jobs: Sequence[JobSpec], problems: Problems) -> None:
+    known: dict[tuple[str, str], JobSpec] = {}
+    for number, job in enumerate(jobs):
+        twin = known.setdefault((job.namespace, job.name), job) if job.name else job
+        if twin is not job and twin != job:
+            fault, fix = "is given twice, with different specs", "give each job a name of its own"
+            problems.add(f"items[{number}].metadata.name", fault, value=job.name, fix=fix)
+
+
+def _check_cycles(jobs: Sequence[JobSpec], problems: Problems) -> None:
+    """Jobs of one file that wait for one another in a circle. Names with a run are of the past and wait for nobody."""
+    waiting = {(job.namespace, job.name): number for number, job in enumerate(jobs) if job.options.after}
+    if not waiting:
+        return
+    edges = {name: [(name[0], edge.job) for edge in jobs[number].options.after] for name, number in waiting.items()}
+    if cycle := find_cycle(edges):
+        path = f"items[{waiting[cycle[0]]}]." if len(jobs) > 1 else ""
+        shown = show_cycle(name for _, name in cycle)
+        problems.add(f"{path}spec.after", f"jobs wait for one another: {shown}", fix="remove one of these edges")

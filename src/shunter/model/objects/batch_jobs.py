@@ -1,0 +1,99 @@
+"""BatchJobs: reoccurring distributed applications (Spark, Flink, or any command as N executors), with what external
+schedulers want to remember of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+
+from shunter.model.lifecycles import State
+from shunter.model.objects.object_meta import Document, Meta, ObjectName
+from shunter.model.objects.testbeds import SlotPlace
+
+SCHEDULED_EVENTS_MAX = 100  # runs that a BatchJob remembers; history has the older ones
+
+
+class BatchJobState(State):
+    READY = 0
+    IN_QUEUE = 1
+    SUBMITTED = 2
+    SCHEDULED = 3
+    RUNNING = 4
+    COMPLETED = 5
+    PENDING_DELETION = 6
+    FAILED_SUBMISSION = 7
+    FAILED = 8
+
+    @cached_property
+    def word(self) -> str:
+        """As on the wire: `InQueueState`. One has another ending."""
+        camel = "".join(part.capitalize() for part in self.name.split("_"))
+        return camel if self is BatchJobState.PENDING_DELETION else f"{camel}State"
+
+
+class BatchJobSpec(msgspec.Struct, frozen=True, array_like=True):
+    """Exactly one of the three kinds of application; each as its manifest has it, so that nothing gets lost."""
+
+    spark: Document | None = None
+    flink: Document | None = None
+    command: Document | None = None
+    external: dict[str, list[dict[str, str]]] = {}  # `externalScheduler`: a key for each scheduler's data
+    driver: Document = {}  # `driver`: ours: the request of the driver or JobManager
+
+    @property
+    def engine(self) -> str:
+        return "spark" if self.spark is not None else "flink" if self.flink is not None else "command"
+
+
+class CreationRequest(msgspec.Struct, frozen=True, array_like=True):
+    testbed: ObjectName
+    slot_ids: tuple[int, ...]  # ascending, as numbered when it was made
+
+    @property
+    def replication(self) -> int:
+        return len(self.slot_ids)
+
+
+class Claim(msgspec.Struct, frozen=True, array_like=True):
+    """Written by a Scheduling: `spec.activeScheduling` and `spec.creationRequest` on the wire."""
+
+    scheduling: ObjectName
+    request: CreationRequest | None = None
+
+
+class ScheduledEvent(msgspec.Struct, frozen=True, array_like=True):
+    """One run."""
+
+    start_ms: int
+    scheduling: ObjectName
+    testbed: ObjectName
+    slot_ids: tuple[int, ...]
+    job: int  # the job of the core that ran it
+    stop_ms: int = 0
+    successful: bool | None = None
+
+
+class BatchJobStatus(msgspec.Struct, frozen=True, array_like=True):
+    state: BatchJobState = BatchJobState.READY
+    events: tuple[ScheduledEvent, ...] = ()
+    active_scheduling: ObjectName | None = None  # the claim as this job has confirmed it
+    testbed: ObjectName | None = None  # `slots` on the wire; until release, like the three below
+    slot_ids: tuple[int, ...] = ()
+    places: tuple[SlotPlace, ...] = ()  # executor i is in places[i]
+    application: int = 0  # the job of the core that runs it now, or ran it last; 0 after release
+    problems: list[str] = []
+    observed_generation: int = 0
+    runs: int = 0  # all that ever started
+    since_ms: int = 0  # in this state
+
+    @property
+    def replication(self) -> int:
+        return len(self.slot_ids)
+
+
+class BatchJob(msgspec.Struct, frozen=True, array_like=True):
+    meta: Meta
+    spec: BatchJobSpec
+    claim: Claim | None = None
+    status: BatchJobStatus = BatchJobStatus()

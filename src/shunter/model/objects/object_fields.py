@@ -1,0 +1,273 @@
+"""The tables of Testbed, BatchJob and Scheduling manifests, as documents 000 and 001 print them, with what is our own.
+
+`model.objects.object_manifests` reads documents by them and publishes their schemas. Everything has a limit with a
+name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION
+from shunter.model.job.task_fields import RESOURCES
+from shunter.model.objects.application_fields import KINDS as APPLICATIONS
+from shunter.model.objects.application_fields import SECTIONS
+from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED
+from shunter.model.objects.schedulings import CONFIRMATION_TIMEOUT_S, RELAXED, STRICT
+from shunter.model.objects.testbeds import DISJOINT, EXCLUSIVE
+from shunter.model.schema.field_lists import mapping, sections, texts
+from shunter.model.schema.fields import Field, Schema, Section, anything, choice, duration, text, whole
+from shunter.model.schema.name_fields import LABEL_KEY, LABELS, NAME, NAME_PATTERN, NAME_RULE
+from shunter.model.schema.problems import Problems
+
+BATCH_JOB_NAME_SIZE_MAX = 60  # its job in the core is called `bj.NAME`
+ANNOTATIONS_MAX = 64
+ANNOTATION_SIZE_MAX = 64 * 2**10
+SLOTS_PER_NODE_MAX = 1_000
+SLOT_ID_MAX = 999_999
+EXECUTORS_MAX = 10_000  # of one BatchJob
+QUEUE_ENTRIES_MAX = 100_000
+CONFIRMATION_MAX_S = 86_400.0
+APPLICATION_SIZE_MAX = 256 * 2**10
+EXTERNAL_KEYS_MAX = 64
+EXTERNAL_ROWS_MAX = 1_000
+EXTERNAL_ENTRIES_MAX = 10_000
+EXTERNAL_WORD_SIZE_MAX = 4 * 2**10
+EXTERNAL_SIZE_MAX = 2**20
+RESOURCE_VERSION_DIGITS_MAX = 18
+
+# The fields that only Shunter writes. A manifest may have them, as `get` prints them, where they are as they are.
+OWN_METADATA = ("uid", "generation", "creationTimestamp", "deletionTimestamp")
+OWN_SPEC = ("activeScheduling", "creationRequest")
+CLAIM_LABELS = (
+    "batchjob.tuberlin.de/active-scheduling-name",
+    "batchjob.tuberlin.de/active-scheduling-namespace",
+)
+
+_NO_CONTROLS = r"^[^\u0000-\u001f\u007f]+$"
+
+
+def nullable(field: Field) -> Field:
+    """Null says what leaving it out says, as on Kubernetes."""
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        return field.default if value is None else field.read(value, path, problems)
+
+    schema: Schema = {"anyOf": [{k: v for k, v in field.schema.items() if k != "description"}, {"type": "null"}]}
+    described = {"description": field.schema["description"]} if "description" in field.schema else {}
+    return replace(field, read=read, schema=described | schema)
+
+
+def _document(schema: Schema, size_max: int) -> Field:
+    """Any mapping that JSON can hold."""
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not dict:
+            problems.add(path, "must be a mapping", value=value)
+        elif (size := encoded_size(value)) < 0:
+            problems.add(path, "must be made of texts, numbers, lists and mappings that JSON can hold")
+        elif size > size_max:
+            problems.add(path, f"must be at most {size_max:,} bytes", value=size)
+        return value
+
+    return Field(read, schema)
+
+
+def encoded_size(value: Any) -> int:
+    """In bytes; -1 for what cannot be kept: numbers without end, texts that are not Unicode."""
+    try:
+        return len(msgspec.msgpack.encode(value))
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return -1
+
+
+def _resource_version() -> Field:
+    spelled = text(
+        rf"^[0-9]{{1,{RESOURCE_VERSION_DIGITS_MAX}}}$", size_max=RESOURCE_VERSION_DIGITS_MAX, what="a number"
+    )
+
+    def read(value: Any, path: str, problems: Problems) -> int | None:
+        word = str(value) if type(value) is int else value
+        found = len(problems.found)
+        spelled.read(word, path, problems)
+        return int(word) if len(problems.found) == found else None
+
+    about = "the version that this is based on: another one present is a conflict"
+    schema: Schema = {"anyOf": [spelled.schema, {"type": "integer", "minimum": 0}], "description": about}
+    return Field(read, schema)
+
+
+def _slots_size() -> Field:
+    """Resources as tasks ask for them, at least one."""
+
+    def read(value: Any, path: str, problems: Problems) -> dict[str, int]:
+        if value == {}:
+            problems.add(path, "must have at least one resource", fix="write it like {cpu: 700m, memory: 896Mi}")
+        return RESOURCES.read(value, path, problems)  # type: ignore[no-any-return]
+
+    schema = RESOURCES.schema | {"description": "the size of each slot", "minProperties": 1}
+    return Field(read, schema, required=True)
+
+
+# ---- metadata ----
+
+
+def _metadata(about: str, name_size_max: int) -> Section:
+    name = text(NAME_PATTERN, size_max=name_size_max, what=NAME_RULE, required=True)
+    annotation = text(size_max=ANNOTATION_SIZE_MAX)
+    own = {word: anything().about("written by Shunter; leave it out") for word in OWN_METADATA}
+    return Section(
+        about,
+        {
+            "name": name,
+            "namespace": nullable(NAME),
+            "labels": nullable(LABELS),
+            "annotations": nullable(mapping(LABEL_KEY, annotation, count_max=ANNOTATIONS_MAX)),
+            "resourceVersion": nullable(_resource_version()),
+            **own,
+        },
+    )
+
+
+REFERENCE = Section(
+    "names one object; without a namespace, one of the same namespace as the manifest",
+    {"name": replace(NAME, required=True), "namespace": nullable(NAME)},
+)
+
+# ---- specs ----
+
+TESTBED_SPEC = Section(
+    "slots reserved on labelled nodes",
+    {
+        "slotsPerNode": replace(whole(0, SLOTS_PER_NODE_MAX), required=True).about("slots on each node"),
+        "nodeLabel": replace(LABEL_KEY, required=True).about(
+            "the key of a label; nodes that have it are part of the testbed, its value, a whole number, is their order"
+        ),
+        "resourcesPerSlot": _slots_size(),
+        "sharing": nullable(choice(EXCLUSIVE, DISJOINT, default=EXCLUSIVE)).about(
+            "who may use it at a time: one Scheduling (exclusive), or several that name disjoint slots (disjoint)"
+        ),
+    },
+)
+
+_EXTERNAL_WORD = text(_NO_CONTROLS, size_max=EXTERNAL_WORD_SIZE_MAX, what="text without control characters")
+_EXTERNAL_ROW = mapping(_EXTERNAL_WORD, text(size_max=EXTERNAL_WORD_SIZE_MAX), count_max=EXTERNAL_ENTRIES_MAX)
+
+
+def _external() -> Field:
+    """Scheduler -> rows of texts, all of them together of a bounded size."""
+    table = mapping(_EXTERNAL_WORD, sections(_EXTERNAL_ROW, count_max=EXTERNAL_ROWS_MAX), count_max=EXTERNAL_KEYS_MAX)
+
+    def read(value: Any, path: str, problems: Problems) -> dict[str, list[dict[str, str]]]:
+        found = len(problems.found)
+        kept = table.read(value, path, problems)
+        if len(problems.found) > found:
+            return {}
+        if (size := encoded_size(kept)) > EXTERNAL_SIZE_MAX:
+            problems.add(path, f"must be at most {EXTERNAL_SIZE_MAX:,} bytes", value=size)
+        return {key: list(rows) for key, rows in kept.items()}
+
+    about = "what external schedulers want to remember of the job; a key for each scheduler, and lists of texts by name"
+    return Field(read, table.schema | {"description": about}, {})
+
+
+EXTERNAL = _external()
+
+
+def _application(section: Section) -> Field:
+    """Kept as it is spelt; `model.objects.application_fields` checks what is in it."""
+    return _document(section.schema, APPLICATION_SIZE_MAX)
+
+
+BATCH_JOB_SPEC = Section(
+    "a reoccurring application: exactly one of sparkSpec, flinkSpec and commandSpec",
+    {
+        **{name: nullable(_application(SECTIONS[name])) for name in APPLICATIONS},
+        "externalScheduler": nullable(EXTERNAL),
+        "driver": nullable(replace(_application(SECTIONS["driver"]), default={})),
+        **{word: anything().about("the claim, written by a Scheduling; leave it out") for word in OWN_SPEC},
+    },
+)
+
+SLOT_JOB = Section(
+    "a job and the slots that its executors go into",
+    {
+        "name": REFERENCE.as_field(required=True),
+        "slotIds": replace(
+            texts(whole(0, SLOT_ID_MAX), count_min=1, count_max=EXECUTORS_MAX, fix="write it like [0, 1]"),
+            required=True,
+        ).about("the numbers of the slots, one for each executor"),
+    },
+)
+SLOT_BASED = Section(
+    "jobs with the slots that they shall use",
+    {
+        "mode": choice(STRICT, RELAXED, default=STRICT).about(
+            "strict keeps the order of the jobs, relaxed lets a later one pass one that must wait"
+        ),
+        "jobs": replace(sections(SLOT_JOB.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), required=True).about(
+            "each job at most once"
+        ),
+    },
+)
+STRATEGIES = ("queueBased", "slotBased")
+
+SCHEDULING_SPEC = Section(
+    "BatchJobs and the Testbed that they go into: exactly one of queueBased and slotBased",
+    {
+        "queueBased": nullable(
+            replace(sections(REFERENCE.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), default=None)
+        ).about("jobs in their order; a job that is named several times has as many executors"),
+        "slotBased": nullable(SLOT_BASED.as_field()),
+        "testbed": nullable(REFERENCE.as_field()),
+        "slots": nullable(REFERENCE.as_field()).about("the old name of testbed"),
+        "confirmationTimeout": nullable(duration(CONFIRMATION_MAX_S, default=CONFIRMATION_TIMEOUT_S)).about(
+            "how long executors may take to start before the Scheduling fails"
+        ),
+    },
+)
+
+# ---- documents ----
+
+
+def _one_of(names: tuple[str, ...]) -> Schema:
+    """Exactly one of these is there, and is not null."""
+    return {"oneOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names]}
+
+
+def _kind(kind: str, about: str, spec: Section, more: Schema, versions: tuple[str, ...], name_size_max: int) -> Section:
+    return Section(
+        about,
+        {
+            "apiVersion": choice(*versions, required=True),
+            "kind": choice(kind, required=True),
+            "metadata": _metadata(f"who the {kind} is", name_size_max).as_field(required=True),
+            "spec": Field(spec.read, spec.schema | more, required=True),
+            "status": anything().about("written by Shunter; leave it out"),
+        },
+    )
+
+
+DOCUMENTS: dict[str, Section] = {
+    TESTBED: _kind(
+        TESTBED, "slots reserved on labelled nodes", TESTBED_SPEC, {}, (*API_VERSIONS, NATIVE_API_VERSION), 63
+    ),
+    BATCH_JOB: _kind(
+        BATCH_JOB,
+        "a reoccurring distributed application",
+        BATCH_JOB_SPEC,
+        _one_of(APPLICATIONS),
+        API_VERSIONS,
+        BATCH_JOB_NAME_SIZE_MAX,
+    ),
+    SCHEDULING: _kind(
+        SCHEDULING,
+        "what an external scheduler decided",
+        SCHEDULING_SPEC,
+        {"allOf": [_one_of(STRATEGIES), _one_of(("testbed", "slots"))]},
+        API_VERSIONS,
+        63,
+    ),
+}

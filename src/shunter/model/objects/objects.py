@@ -1,0 +1,52 @@
+"""Objects: manifests that are kept and reconciled, as documents 000 and 001 describe them: Testbeds, BatchJobs and
+Schedulings. An object has what was asked for (its spec) and what has become of it (its status).
+
+Written by the engine alone; the pure functions of `testbeds/` say what comes next.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec
+from shunter.model.objects.object_meta import Document, ObjectName
+from shunter.model.objects.schedulings import Scheduling, SchedulingSpec
+from shunter.model.objects.testbeds import Testbed, TestbedSpec
+
+GROUP = "batchjob.gcr.io"
+GROUP_ALIAS = "esi.tu-berlin.de"
+VERSION = "v1alpha1"
+API_VERSIONS = (f"{GROUP}/{VERSION}", f"{GROUP_ALIAS}/{VERSION}")
+
+BATCH_JOB, TESTBED, SCHEDULING = "BatchJob", "Testbed", "Scheduling"
+KINDS = (BATCH_JOB, TESTBED, SCHEDULING)
+PLURALS = {"batchjobs": BATCH_JOB, "testbeds": TESTBED, "schedulings": SCHEDULING}
+SHORT_NAMES = {"bj": BATCH_JOB, "tb": TESTBED, "slots": TESTBED, "sched": SCHEDULING}
+
+Object: TypeAlias = BatchJob | Testbed | Scheduling
+Spec: TypeAlias = BatchJobSpec | TestbedSpec | SchedulingSpec
+
+
+class Draft(msgspec.Struct, frozen=True):
+    """A manifest after validation: an object to make, or to change into this."""
+
+    kind: str
+    name: ObjectName
+    spec: Spec
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    revision: int | None = None  # the present one must be this: metadata.resourceVersion, where it is given
+    own: Document = {}  # path -> value, of fields that only Shunter writes, as the manifest has them
+
+
+class ObjectEvent(msgspec.Struct, frozen=True):
+    """One change of an object, as watchers hear of it. `object` is what it was right after the change; what was deleted
+    is as it was before."""
+
+    revision: int
+    action: str  # ADDED | MODIFIED | DELETED
+    kind: str
+    object: Object
+    more: bool = False  # for watchers: another one follows at once, and may belong to the same commit

@@ -1,0 +1,48 @@
+"""Why a manager ends a worker's connection: the error codes of the worker protocol, and whether to come again soon.
+
+Sent as `Refused` by the watcher and by transports; docs/worker-protocol.md has the same table (a test compares).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from shunter.model.errors import Busy, Fenced, Rejected, ShunterError, Unavailable
+from shunter.model.protocol.worker_messages import Refused
+
+
+class Code(StrEnum):
+    UNAUTHORIZED = "unauthorized"
+    PROTOCOL_VERSION = "protocol_version"
+    INVALID = "invalid"
+    NAME_TAKEN = "name_taken"
+    NOT_LEADER = "not_leader"
+    STALE_EPOCH = "stale_epoch"
+    BUSY = "busy"
+    SILENT = "silent"
+    TOO_SLOW = "too_slow"
+    REPLACED = "replaced"
+    RESET = "reset"
+    SHUTTING_DOWN = "shutting_down"
+    FAILED = "failed"
+
+
+# Somebody must change the worker or its settings first, so it comes again only now and then.
+PERMANENT = frozenset({Code.UNAUTHORIZED, Code.PROTOCOL_VERSION, Code.INVALID})
+
+
+def refuse(code: Code, reason: str) -> Refused:
+    return Refused(code=code.value, reason=reason, retry=code not in PERMANENT)
+
+
+def refuse_for(error: ShunterError) -> Refused:
+    """What a worker hears when the engine could not take its message."""
+    if isinstance(error, Fenced):
+        return refuse(Code.STALE_EPOCH, error.detail)
+    if isinstance(error, Busy):
+        return refuse(Code.BUSY, error.detail)
+    if isinstance(error, Unavailable):
+        return refuse(Code.NOT_LEADER, error.detail)
+    if isinstance(error, Rejected):
+        return refuse(Code.INVALID, error.detail)
+    return refuse(Code.FAILED, error.detail)

@@ -1,0 +1,108 @@
+"""What external schedulers may write: a Scheduling, and what they want to remember of a BatchJob. Reads the bodies of
+/external and turns a Scheduling into the manifest that says the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from shunter.model.objects.object_fields import EXECUTORS_MAX, EXTERNAL, QUEUE_ENTRIES_MAX, SLOT_ID_MAX, nullable
+from shunter.model.objects.object_meta import Document
+from shunter.model.objects.objects import API_VERSIONS, SCHEDULING
+from shunter.model.objects.schedulings import RELAXED, STRICT
+from shunter.model.schema.field_lists import sections, texts
+from shunter.model.schema.fields import Section, anything, choice, text, whole
+from shunter.model.schema.name_fields import NAME, NAME_PATTERN, NAME_SIZE_MAX
+from shunter.model.schema.problems import Problems
+
+_PART = NAME_PATTERN.removeprefix("^").removesuffix("$")
+REFERENCE_PATTERN = rf"^({_PART}/)?{_PART}$"
+REFERENCE = text(
+    REFERENCE_PATTERN, size_max=2 * NAME_SIZE_MAX + 1, what="a name, or NAMESPACE/NAME for one of another namespace"
+)
+MODES = (STRICT.upper(), RELAXED.upper(), STRICT, RELAXED)
+
+SLOT_JOB = Section(
+    "a job and the slots that its executors go into",
+    {
+        "name": replace(REFERENCE, required=True),
+        "slots": replace(
+            texts(whole(0, SLOT_ID_MAX), count_min=1, count_max=EXECUTORS_MAX, fix="write it like [0, 1]"),
+            required=True,
+        ),
+    },
+)
+SLOTS = Section(
+    "jobs with the slots that they shall use",
+    {
+        "mode": choice(*MODES, default=MODES[0]),
+        "jobs": replace(sections(SLOT_JOB.as_field(), count_min=1, count_max=QUEUE_ENTRIES_MAX), required=True),
+    },
+)
+_WRITTEN_BY_US = anything().about("written by Shunter; what a client sends is not looked at")
+SCHEDULING_BODY = Section(
+    "BatchJobs and the Testbed that they go into: exactly one of queue and slots",
+    {
+        "name": replace(NAME, required=True),
+        "testBed": replace(REFERENCE, required=True),
+        "queue": nullable(replace(texts(REFERENCE, count_max=QUEUE_ENTRIES_MAX), default=None)),
+        "slots": nullable(SLOTS.as_field()),
+        "state": _WRITTEN_BY_US,
+        "jobStatus": _WRITTEN_BY_US,
+        "waitsFor": _WRITTEN_BY_US,
+        "problems": _WRITTEN_BY_US,
+    },
+)
+JOB_BODY = Section(
+    "a BatchJob; only externalScheduler is written: the keys that it names are replaced, others stay",
+    {
+        "name": nullable(NAME),
+        "externalScheduler": nullable(replace(EXTERNAL, default=None)),
+        "state": _WRITTEN_BY_US,
+        "scheduledEvents": _WRITTEN_BY_US,
+        "problems": _WRITTEN_BY_US,
+    },
+)
+
+
+def read_scheduling(body: Any, namespace: str) -> Document:
+    """The manifest that says what the body says. Raises Invalid."""
+    problems = Problems()
+    values = SCHEDULING_BODY.read(body, "body", problems)
+    problems.raise_any()
+    queue, slots = values["queue"] or None, values["slots"]
+    if (queue is None) == (slots is None):
+        said = "has both queue and slots" if queue is not None else "has neither queue nor slots"
+        problems.add("body", said, fix="give either queue: [JOB, ...] or slots: {mode, jobs: [{name, slots}]}")
+        problems.raise_any()
+    if queue is not None:
+        spec: Document = {"queueBased": [_reference(name) for name in queue]}
+    else:
+        jobs = [{"name": _reference(each["name"]), "slotIds": list(each["slots"])} for each in slots["jobs"]]
+        spec = {"slotBased": {"mode": slots["mode"].lower(), "jobs": jobs}}
+    return {
+        "apiVersion": API_VERSIONS[0],
+        "kind": SCHEDULING,
+        "metadata": {"name": values["name"], "namespace": namespace},
+        "spec": spec | {"testbed": _reference(values["testBed"])},
+    }
+
+
+def read_job(body: Any, name: str | None) -> tuple[str, dict[str, list[dict[str, str]]] | None]:
+    """Which job, and the keys to replace; None where it says nothing of them. Raises Invalid."""
+    problems = Problems()
+    values = JOB_BODY.read(body, "body", problems)
+    problems.raise_any()
+    given = values["name"]
+    if given is None and name is None:
+        problems.add("body.name", "is missing", fix="add name, or name the job in the path: /external/jobs/NAME")
+    elif None not in (given, name) and given != name:
+        problems.add("body.name", f"must be {name}, as in the path", value=given)
+    problems.raise_any()
+    return given or name or "", values["externalScheduler"]
+
+
+def _reference(word: str) -> Document:
+    namespace, _, name = word.rpartition("/")
+    return {"name": name, "namespace": namespace} if namespace else {"name": name}

@@ -1,0 +1,79 @@
+"""Manifest fields that hold several values: lists of texts, lists of sections, mappings, and texts that stand for a
+section. The tables of fields are built of them, as of those in `model.schema.fields`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shunter.model.schema.fields import Field, Schema, Section
+from shunter.model.schema.problems import SHOWN_MAX, Problems
+
+
+def texts(item: Field, *, count_min: int = 0, count_max: int, fix: str | None = None, required: bool = False) -> Field:
+    """A list of texts, kept as a tuple."""
+    read_item = item.read
+
+    def read(value: Any, path: str, problems: Problems) -> tuple[str, ...]:
+        if type(value) is not list:
+            problems.add(path, "must be a list", value=value, fix=fix)
+            return ()
+        if not count_min <= len(value) <= count_max:
+            problems.add(path, f"must have {count_min:,} to {count_max:,} items", value=value)
+            return ()
+        return tuple([read_item(word, f"{path}[{index}]", problems) for index, word in enumerate(value)])
+
+    schema: Schema = {"type": "array", "items": item.schema, "minItems": count_min, "maxItems": count_max}
+    return Field(read, schema, (), required)
+
+
+def mapping(key: Field, value: Field, *, count_max: int) -> Field:
+    """Names to values. What is there instead of a mapping is not shown: it may be a secret."""
+    read_key, read_value = key.read, value.read
+
+    def read(entries: Any, path: str, problems: Problems) -> dict[str, Any]:
+        if type(entries) is not dict:
+            problems.add(path, "must be a mapping of names to values")
+            return {}
+        if len(entries) > count_max:
+            problems.add(path, f"must have at most {count_max:,} entries", value=entries)
+            return {}
+        kept = {}
+        for name, item in entries.items():
+            at = f"{path}.{str(name)[:SHOWN_MAX]}"
+            read_key(name, at, problems)
+            kept[name] = read_value(item, at, problems)
+        return kept
+
+    schema: Schema = {"type": "object", "propertyNames": key.schema, "additionalProperties": value.schema}
+    return Field(read, schema | {"maxProperties": count_max}, {})
+
+
+def sections(item: Field, *, count_min: int = 0, count_max: int) -> Field:
+    """A list of mappings, kept as a tuple of their values."""
+
+    def read(value: Any, path: str, problems: Problems) -> tuple[Any, ...]:
+        if type(value) is not list:
+            problems.add(path, "must be a list", value=value, fix="put it in a list")
+            return ()
+        if not count_min <= len(value) <= count_max:
+            problems.add(path, f"must have {count_min:,} to {count_max:,} items", value=value)
+            return ()
+        return tuple([item.read(entry, f"{path}[{index}]", problems) for index, entry in enumerate(value)])
+
+    schema: Schema = {"type": "array", "items": item.schema, "minItems": count_min, "maxItems": count_max}
+    return Field(read, schema, ())
+
+
+def shorthand(section: Section, name: str) -> Field:
+    """A section for which a bare value of its field `name` may stand: `fetch` for `{job: fetch}`."""
+    bare = section.fields[name]
+
+    def read(value: Any, path: str, problems: Problems) -> dict[str, Any]:
+        if type(value) is dict:
+            return section.read(value, path, problems)
+        found = len(problems.found)
+        values = {name: bare.read(value, path, problems)}
+        return values if len(problems.found) > found else section.read({name: value}, path, problems)
+
+    return Field(read, {"anyOf": [bare.schema, section.schema]})

@@ -1,0 +1,256 @@
+"""Kinds of manifest fields. Each knows how to read a value (noting problems instead of stopping at the first) and what
+the published JSON Schema says of it, so that the two cannot drift apart. The tables of fields are built of them; lists
+and mappings are in `model.schema.field_lists`.
+
+A reader takes (value, path, problems). After a problem it returns anything: nothing is built once a problem is noted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from shunter.model.resources import format_amount, parse_amount, parse_duration_s
+from shunter.model.schema.problems import SHOWN_MAX, UNSAID, Problems, nearest
+
+NO_NUL_PATTERN = r"^[^\u0000]*$"
+QUANTITY_PATTERN = r"^\s*([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?([numkMGTPE]|[KMGTPE]i)?\s*$"
+DURATION_PATTERN = (
+    r"^\s*(?=\S)" + "".join(rf"([0-9]+(\.[0-9]+)?{unit})?" for unit in ("d", "h", "m", "s", "ms")) + r"\s*$"
+)
+SPELLING_SIZE_MAX = 40  # of a quantity or duration
+
+Schema = dict[str, Any]
+Read = Callable[[Any, str, Problems], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a section."""
+
+    read: Read
+    schema: Schema
+    default: Any = None
+    required: bool = False
+
+    def about(self, description: str) -> Field:
+        """The same field, with words for whoever edits a manifest."""
+        return replace(self, schema=self.schema | {"description": description})
+
+
+LISTED_MAX = 12  # fields of a table that are all named where one is unknown
+
+
+class Section:
+    """A mapping with known fields. `later` names fields of the design that this version does not have yet."""
+
+    def __init__(self, about: str, fields: Mapping[str, Field], later: tuple[str, ...] = ()) -> None:
+        self._about = about
+        self._fields = dict(fields)
+        self._readers = {name: field.read for name, field in fields.items()}
+        self._defaults = {name: field.default for name, field in fields.items()}
+        self._required = tuple(name for name, field in fields.items() if field.required)
+        self._later = frozenset(later)
+
+    def read(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
+        """The values of all fields by name, defaults filled in."""
+        given = self.read_given(value, path, problems)
+        if type(value) is dict:
+            prefix = f"{path}." if path and path[-1] != "." else path
+            for name in self._required:
+                if name not in value:
+                    problems.add(prefix + name, "is missing", fix=f"add {name}")
+        return self._defaults | given
+
+    def read_given(self, value: Any, path: str, problems: Problems) -> dict[str, Any]:
+        """The values of the fields that are there. What is required is not asked for: it may come from elsewhere."""
+        values: dict[str, Any] = {}
+        if type(value) is not dict:
+            problems.add(
+                path.rstrip(".") or "document", "must be a mapping", value=value, fix=f"give {self._example()}"
+            )
+            return values
+        prefix = f"{path}." if path and path[-1] != "." else path
+        for name, item in value.items():
+            reader = self._readers.get(name)
+            if reader is None:
+                self._refuse_unknown(str(name), prefix, problems)
+            else:
+                values[name] = reader(item, prefix + name, problems)
+        return values
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        return self._fields
+
+    @property
+    def schema(self) -> Schema:
+        properties = {name: field.schema for name, field in self._fields.items()}
+        schema: Schema = {"type": "object", "description": self._about, "properties": properties}
+        if self._required:
+            schema["required"] = list(self._required)
+        return schema | {"additionalProperties": False}
+
+    def as_field(self, *, default: Any = None, required: bool = False) -> Field:
+        return Field(self.read, self.schema, default, required)
+
+    def as_given_field(self) -> Field:
+        """A field of which only what is given is kept, to be merged with what is given elsewhere."""
+        schema = {key: value for key, value in self.schema.items() if key != "required"}
+        return Field(self.read_given, schema, {})
+
+    def _refuse_unknown(self, name: str, prefix: str, problems: Problems) -> None:
+        path = prefix + name[:SHOWN_MAX]
+        if name in self._later:
+            problems.add(path, "is not supported by this version", fix="leave it out")
+        else:
+            problems.add(path, "unknown field", fix=nearest(name, self._fields) or self._all_of_few())
+
+    def _all_of_few(self) -> str | None:
+        """Where nothing known is near, what there is, if that can be read."""
+        return f"the known ones are {', '.join(self._fields)}" if len(self._fields) <= LISTED_MAX else None
+
+    def _example(self) -> str:
+        return "{" + ", ".join(f"{name}: ..." for name in list(self._fields)[:3]) + "}"
+
+
+def text(
+    pattern: str | None = None,
+    *,
+    size_max: int,
+    what: str = "",
+    default: str | None = None,
+    required: bool = False,
+    secret: bool = False,
+) -> Field:
+    """One string. `what` puts the pattern into words; `size_max` counts bytes of UTF-8; a secret is never shown."""
+    matches = re.compile(pattern).fullmatch if pattern else None
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not str:
+            fault, fix = "must be text", "put it in quotes" if isinstance(value, int | float) else None
+        elif not value.isascii() or len(value) > size_max or "\0" in value:
+            fault, fix = _size_fault(value, size_max), None
+        else:
+            fault, fix = "", None
+        if not fault and matches is not None and not matches(value):
+            fault = f"must be {what}"
+        if fault:
+            problems.add(path, fault, value=UNSAID if secret else value, fix=fix)
+        return value
+
+    schema: Schema = {"type": "string", "maxLength": size_max, "pattern": pattern or NO_NUL_PATTERN}
+    return Field(read, schema | ({"description": what} if what else {}), default, required)
+
+
+def choice(*words: str, later: tuple[str, ...] = (), default: str | None = None, required: bool = False) -> Field:
+    known = frozenset(words)
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is str and value in known:
+            return value
+        if type(value) is str and value in later:
+            problems.add(path, "is not supported by this version", value=value, fix=f"use {' or '.join(words)}")
+        else:
+            fix = nearest(value, words) if type(value) is str else None
+            problems.add(path, f"must be {' or '.join(words)}", value=value, fix=fix)
+        return words[0]
+
+    return Field(read, {"type": "string", "enum": list(words)}, default, required)
+
+
+def flag(*, default: bool | None = None) -> Field:
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not bool:
+            problems.add(path, "must be true or false", value=value)
+        return value
+
+    return Field(read, {"type": "boolean"}, default)
+
+
+def whole(minimum: int, maximum: int, *, default: int | None = None) -> Field:
+    """Also spelt 5.0: to a JSON Schema that is one."""
+
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is float and value.is_integer():
+            value = int(value)
+        if type(value) is not int:
+            problems.add(path, "must be a whole number", value=value)
+        elif not minimum <= value <= maximum:
+            problems.add(path, f"must be {minimum:,} to {maximum:,}", value=value)
+        return value
+
+    return Field(read, {"type": "integer", "minimum": minimum, "maximum": maximum}, default)
+
+
+def number(minimum: float, maximum: float, *, default: float | None = None) -> Field:
+    def read(value: Any, path: str, problems: Problems) -> Any:
+        if type(value) is not int and type(value) is not float:
+            problems.add(path, "must be a number", value=value)
+        elif not minimum <= value <= maximum:
+            problems.add(path, f"must be {minimum:g} to {maximum:g}", value=value)
+        return value
+
+    return Field(read, {"type": "number", "minimum": minimum, "maximum": maximum}, default)
+
+
+def duration(maximum_s: float, *, default: float | None = None, or_time: bool = False) -> Field:
+    """Seconds, from `90s`, `1h30m` or a bare number of seconds. `or_time`: a refusal says that a time would do, too."""
+    what = "a time or a duration" if or_time else "a duration"
+    fix = "write it like 2030-01-31T08:00:00Z or 10m" if or_time else "write it like 90s, 10m or 1h30m"
+
+    def read(value: Any, path: str, problems: Problems) -> float:
+        try:
+            seconds = parse_duration_s(value) if isinstance(value, str | int | float) else -1.0
+        except (ValueError, OverflowError):
+            seconds = -1.0
+        if seconds < 0:
+            problems.add(path, f"must be {what}", value=value, fix=fix)
+        elif seconds > maximum_s:
+            problems.add(path, f"must be at most {maximum_s:,.0f} s", value=value)
+        return seconds
+
+    spelled = {"type": "string", "pattern": DURATION_PATTERN, "maxLength": SPELLING_SIZE_MAX}
+    counted = {"type": "number", "minimum": 0, "maximum": maximum_s}
+    return Field(read, {"description": "a duration like 90s, or seconds", "anyOf": [spelled, counted]}, default)
+
+
+def amount(resource: str, minimum: int, maximum: int, *, default: int | None = None) -> Field:
+    """A quantity like `500m` or `256Mi`, in the resource's inner unit."""
+
+    def read(value: Any, path: str, problems: Problems) -> int:
+        fault, found = "not a quantity", 0
+        try:
+            if isinstance(value, str | int | float):
+                fault, found = "", parse_amount(resource, value)
+        except (ValueError, OverflowError) as error:
+            fault = str(error)
+        if fault.startswith("not"):
+            problems.add(path, "must be a quantity", value=value, fix="write it like 2, 500m or 256Mi")
+        elif fault or not minimum <= found <= maximum:
+            least, most = format_amount(resource, minimum), format_amount(resource, maximum)
+            problems.add(path, f"must be {least} to {most}", value=value)
+        return found
+
+    spelled = {"type": "string", "pattern": QUANTITY_PATTERN, "maxLength": SPELLING_SIZE_MAX}
+    unit = parse_amount(resource, 1)  # what a bare number counts, in the inner unit
+    counted = {"type": "number", "minimum": minimum // unit, "maximum": maximum // unit}
+    return Field(read, {"description": "a quantity like 500m or 256Mi", "anyOf": [spelled, counted]}, default)
+
+
+def anything() -> Field:
+    """A field whose value says nothing to Shunter."""
+    return Field(lambda value, _path, _problems: value, {})
+
+
+def _size_fault(value: str, size_max: int) -> str:
+    """What is wrong with a text's size or characters: no program can be handed a NUL, and everything is UTF-8."""
+    try:
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        return "must be valid Unicode"
+    if size > size_max:
+        return f"must be at most {size_max:,} bytes"
+    return "must not contain a NUL character" if "\0" in value else ""
