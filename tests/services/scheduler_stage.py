@@ -14,7 +14,7 @@ from shunter.adapters.grpc.external import SchedulerServer
 from shunter.adapters.memory.store import MemoryStore
 from shunter.adapters.system.clock import SystemClock
 from shunter.engine.engine import Engine
-from shunter.gateway.schedulers import Schedulers
+from shunter.gateway.sessions import Schedulers
 from shunter.gateway.tokens import Tokens
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.planning.planner import build_policy

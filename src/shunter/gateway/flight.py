@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 
 from shunter.engine.engine import Engine
-from shunter.gateway.plans import Aside
+from shunter.gateway.explain.plan import Aside
 from shunter.model.errors import NotFound
 from shunter.model.protocol.flight_records import FlightPage
 from shunter.ports.callers import Caller

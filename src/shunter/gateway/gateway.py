@@ -15,25 +15,25 @@ from shunter.engine.read.views import job_view, last_attempt_view, node_view, pa
 from shunter.engine.state.records import Job
 from shunter.engine.state.state import State
 from shunter.gateway.cluster import Cluster, Standing
+from shunter.gateway.explain.plan import Aside, DryRuns, at_once, only, plan, same_names
+from shunter.gateway.explain.verified_remedies import consult
+from shunter.gateway.explain.why import room_kept, why, why_ended, why_task
 from shunter.gateway.flight import Flight
-from shunter.gateway.following import Following
-from shunter.gateway.history import History
+from shunter.gateway.jobs.queues import find_queue, queue_page, queue_view
+from shunter.gateway.jobs.rerun import Repeating
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.services import Services
+from shunter.gateway.jobs.task_refs import FinishedRun, Run, group_name, locate
+from shunter.gateway.jobs.tasks import Tasks
+from shunter.gateway.jobs.templates import find_template, template_page, template_view
 from shunter.gateway.metrics import Metrics
+from shunter.gateway.nodes import Upkeep
 from shunter.gateway.objects import Objects
-from shunter.gateway.pieces import FinishedRun, Run, group_name, locate
-from shunter.gateway.plans import Aside, DryRuns, at_once, only, plan, same_names
 from shunter.gateway.policies import Policies
-from shunter.gateway.queues import find_queue, queue_page, queue_view
-from shunter.gateway.reasons import room_kept, why, why_ended, why_task
-from shunter.gateway.repeating import Repeating
-from shunter.gateway.runs import Runs
-from shunter.gateway.schedulers import Schedulers
-from shunter.gateway.services import Services
-from shunter.gateway.suggestions import consult
-from shunter.gateway.tasks import Tasks
-from shunter.gateway.templates import find_template, template_page, template_view
+from shunter.gateway.sessions import Schedulers
+from shunter.gateway.streams.events import History
+from shunter.gateway.streams.follow import Following
 from shunter.gateway.tokens import Tokens
-from shunter.gateway.upkeep import Upkeep
 from shunter.model.errors import Conflict, NotFound, Unavailable
 from shunter.model.files.mixed_files import join, read_both, split
 from shunter.model.job.manifests import JobReader, check_labels

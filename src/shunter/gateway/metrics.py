@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from shunter.engine.engine import Engine
-from shunter.gateway.runs import Runs
-from shunter.gateway.tasks import Tasks
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.tasks import Tasks
 from shunter.model.errors import Invalid, NotFound, Problem, Unavailable
 from shunter.model.objects.batch_jobs import ScheduledEvent
 from shunter.model.objects.object_meta import ObjectName

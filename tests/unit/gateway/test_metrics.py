@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from shunter.adapters.memory.samples import SampleStore
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.tasks import Tasks
 from shunter.gateway.metrics import Metrics
-from shunter.gateway.runs import Runs
-from shunter.gateway.tasks import Tasks
 from shunter.model.errors import Invalid, NotFound, Unavailable
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.protocol.worker_messages import Ended, Heartbeat, MachineSample, MachineStats, Order, TaskStats

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shunter.engine.policy import dry_run
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
-from shunter.gateway.plans import WAITING_MAX
+from shunter.gateway.explain.plan import WAITING_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.planning.planner import POLICIES, build_policy
 from shunter.ports.gateway import TaskReference

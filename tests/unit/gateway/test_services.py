@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from shunter.engine.jobs.finish import Summary
 from shunter.engine.read.views import job_view
-from shunter.gateway.reasons import say_state
+from shunter.gateway.explain.why import say_state
 from shunter.model.job.spec import Affinity, Restart
 from shunter.ports.gateway import TaskQuery, TaskReference
 from tests.unit.engine.players import Players

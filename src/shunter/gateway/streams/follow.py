@@ -10,9 +10,9 @@ from shunter.engine.engine import Engine
 from shunter.engine.feed import JobWatch
 from shunter.engine.read.views import counts_view, job_view
 from shunter.engine.state.records import Job
-from shunter.gateway.pieces import FinishedRun, Run
-from shunter.gateway.runs import Runs
-from shunter.gateway.tasks import TaskPlace, Tasks
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.task_refs import FinishedRun, Run
+from shunter.gateway.jobs.tasks import TaskPlace, Tasks
 from shunter.model.errors import Unavailable
 from shunter.model.rest.views import FollowLine, LogView, ProgressView
 from shunter.ports.gateway import JobReference, LogPiece, LogQuery, TaskReference

@@ -1,5 +1,5 @@
 """A run, live or finished, and the pieces that its tasks are divided into: which of them a reference to a task means.
-Used by `gateway.tasks`, and wherever a task is named.
+Used by `gateway.jobs.tasks`, and wherever a task is named.
 """
 
 from __future__ import annotations

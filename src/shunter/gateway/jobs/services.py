@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from shunter.engine.engine import Engine
 from shunter.engine.read.views import job_view
 from shunter.engine.state.records import Job
-from shunter.gateway.pieces import group_name
-from shunter.gateway.runs import Runs
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.task_refs import group_name
 from shunter.model.errors import Conflict, Invalid, Problem
 from shunter.model.job.manifests import JobReader
 from shunter.model.rest.views import JobView, say_ended

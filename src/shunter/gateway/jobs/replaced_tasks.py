@@ -1,5 +1,5 @@
 """Tasks that stood for an instance of a service or system job before its present one: replaced by an update, a move or
-a restart. `JOB/INDEX~PIECE` names one of them, as it stands in a list. Called by `gateway.tasks`.
+a restart. `JOB/INDEX~PIECE` names one of them, as it stands in a list. Called by `gateway.jobs.tasks`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a job that waits may start, and what that rests on. Called by `gateway.reasons`.
+"""When a job that waits may start, and what that rests on. Called by `gateway.explain.why`.
 
 It looks at one thing only: what runs and is expected to end. Others that wait may come first, and whoever is told so
 reads "about"; the basis says whose end it is and how that is known.

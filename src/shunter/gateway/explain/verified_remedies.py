@@ -13,7 +13,14 @@ import msgspec
 
 from shunter.engine.policy.dry_run import DryRun, Material
 from shunter.engine.state.records import Job
-from shunter.gateway.candidates import AS_IT_IS, Arrange, Candidate, find_candidates, helps_update, limit_of_its_own
+from shunter.gateway.explain.remedies import (
+    AS_IT_IS,
+    Arrange,
+    Candidate,
+    find_candidates,
+    helps_update,
+    limit_of_its_own,
+)
 from shunter.model.errors import Rejected
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskState

@@ -1,5 +1,5 @@
 """What an update of a lasting job waits for, in one sentence, and how it goes on or is helped. Called by
-`gateway.reasons`."""
+`gateway.explain.why`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """What might start a job that waits: single changes of its manifest, or of what stands in its way. Called by
-`gateway.suggestions`, which finds out which of them really do."""
+`gateway.explain.verified_remedies`, which finds out which of them really do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates as people see them. Called by the gateway and by `gateway.runs`, which lists them beside the jobs."""
+"""Templates as people see them. Called by the gateway and by `gateway.jobs.runs`, which lists them beside the jobs."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from shunter.engine.jobs.submit import Submitted
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.dead_letters import DeadLetter
 from shunter.engine.state.task_table import unpack_columns
-from shunter.gateway.pieces import FinishedRun
-from shunter.gateway.runs import Runs
+from shunter.gateway.jobs.runs import Runs
+from shunter.gateway.jobs.task_refs import FinishedRun
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import EVERYWHERE, LASTING, PLAIN, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import TaskState

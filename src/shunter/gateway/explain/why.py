@@ -17,8 +17,8 @@ from shunter.engine.read.views import counts_view
 from shunter.engine.services.per_node import class_of
 from shunter.engine.state.records import Group, Job
 from shunter.engine.state.state import State
-from shunter.gateway.estimates import estimate_start
-from shunter.gateway.update_reasons import say_update
+from shunter.gateway.explain.estimates import estimate_start
+from shunter.gateway.explain.rollout import say_update
 from shunter.model.job.spec import EVERYWHERE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration

@@ -14,8 +14,8 @@ from shunter.engine.jobs.finish import Summary
 from shunter.engine.read.views import job_view
 from shunter.engine.state.records import Job
 from shunter.engine.state.registries.templates import Template
-from shunter.gateway.pieces import FinishedRun, Run
-from shunter.gateway.templates import template_as_job
+from shunter.gateway.jobs.task_refs import FinishedRun, Run
+from shunter.gateway.jobs.templates import template_as_job
 from shunter.model.errors import NotFound
 from shunter.model.rest.views import JobPage, JobView
 from shunter.ports.gateway import JobQuery, JobReference

@@ -11,7 +11,7 @@ from shunter.engine.jobs.dependencies import NO_PAST, Past
 from shunter.engine.policy.dry_run import DryRun, Material, take_material
 from shunter.engine.state.records import Job
 from shunter.engine.state.state import State
-from shunter.gateway.reasons import reasons_of, say_state
+from shunter.gateway.explain.why import reasons_of, say_state
 from shunter.model.errors import Busy
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskState

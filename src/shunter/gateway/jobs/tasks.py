@@ -17,8 +17,8 @@ from shunter.engine.state.records import Group, Job, PastAttempt
 from shunter.engine.state.registries.services import PastTask
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
-from shunter.gateway.pieces import Run, group_name, has_one_group, locate, piece_of, pieces_of
-from shunter.gateway.replaced import find_replaced, replaced_tasks, replaced_view
+from shunter.gateway.jobs.replaced_tasks import find_replaced, replaced_tasks, replaced_view
+from shunter.gateway.jobs.task_refs import Run, group_name, has_one_group, locate, piece_of, pieces_of
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.views import TaskPage, TaskView
