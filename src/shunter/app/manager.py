@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from shunter import __version__
 from shunter.adapters.files.flight import FlightFiles
 from shunter.adapters.memory.samples import SampleStore
-from shunter.api.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
-from shunter.api.server import HttpServer, serve
+from shunter.api.http.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
+from shunter.api.http.server import HttpServer, serve
 from shunter.app.config import Config
 from shunter.app.home import Home
 from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address

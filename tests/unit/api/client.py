@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from shunter.api.app import App
+from shunter.api.http.app import App
 
 from .fake_gateway import TOKEN
 

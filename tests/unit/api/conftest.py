@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.api.app import ApiSettings, build_app
+from shunter.api.http.app import ApiSettings, build_app
 
 from .client import Client
 from .fake_gateway import FakeGateway

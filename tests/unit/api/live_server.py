@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import uvloop
 
-from shunter.api.app import ApiSettings, build_app
-from shunter.api.server import HttpServer, serve
+from shunter.api.http.app import ApiSettings, build_app
+from shunter.api.http.server import HttpServer, serve
 
 from .fake_gateway import FakeGateway
 

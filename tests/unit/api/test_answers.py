@@ -7,8 +7,8 @@ import logging
 
 import pytest
 
-from shunter.api import jobs
-from shunter.api.app import ApiSettings, build_app
+from shunter.api.http.app import ApiSettings, build_app
+from shunter.api.routes import jobs
 from shunter.model.errors import Busy, StoreFailed
 from shunter.ports.gateway import JobQuery, JobReference, TaskQuery, TaskReference
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from shunter.api.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
+from shunter.api.http.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, BatchJobStatus, ScheduledEvent
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus

@@ -15,10 +15,10 @@ from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
-from shunter.api.exchange import encode
-from shunter.api.openapi import openapi_document
-from shunter.api.routes import ROUTES
-from shunter.api.routing import Route
+from shunter.api.http.exchange import encode
+from shunter.api.http.openapi import openapi_document
+from shunter.api.http.routing import Route
+from shunter.api.routes.table import ROUTES
 from shunter.model.job.manifests import job_schema
 from shunter.model.objects.objects import KINDS
 

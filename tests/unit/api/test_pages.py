@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shunter.api.object_routes import GROUP_VERSION
-from shunter.api.routes import ROUTES
+from shunter.api.routes.object_table import GROUP_VERSION
+from shunter.api.routes.table import ROUTES
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.job.job_fields import METADATA, SPEC
 from shunter.model.job.manifests import parse_job

@@ -9,8 +9,8 @@ import socket
 
 import pytest
 
-from shunter.api.app import build_app
-from shunter.api.server import serve, serve_socket
+from shunter.api.http.app import build_app
+from shunter.api.http.server import serve, serve_socket
 
 from .client import AUTHORIZED, manifest
 from .fake_gateway import FakeGateway

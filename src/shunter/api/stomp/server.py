@@ -1,5 +1,5 @@
-"""STOMP over WebSocket, at /scheduler: plain, and in SockJS's framing. Called by `api.app`, which imports it when the
-first WebSocket comes.
+"""STOMP over WebSocket, at /scheduler: plain, and in SockJS's framing. Called by `api.http.app`, which imports it when
+the first WebSocket comes.
 
 Each connection has a reader (the request's own task) and a writer, with an outbox between the hub and the writer. So a
 peer that does not read fills its own outbox and nothing else.
@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from shunter.api.exchange import Receive, Scope, Send
-from shunter.api.server import ABORT
+from shunter.api.http.exchange import Receive, Scope, Send
+from shunter.api.http.server import ABORT
 from shunter.api.stomp import sockjs
 from shunter.api.stomp.frames import Frame, encode
 from shunter.api.stomp.hub import Hub

@@ -10,8 +10,8 @@ from typing import Any
 
 from websockets.asyncio.client import ClientConnection, connect
 
-from shunter.api.app import Door, build_app
-from shunter.api.server import HttpServer, serve
+from shunter.api.http.app import Door, build_app
+from shunter.api.http.server import HttpServer, serve
 from shunter.api.stomp.frames import Decoder, Frame
 from shunter.ports.callers import Caller
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway

@@ -10,7 +10,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from shunter.api.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR
+from shunter.api.http.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR
 from shunter.api.stomp.hub import Hub
 from shunter.model.errors import Gone
 from shunter.model.objects.object_meta import ObjectName

@@ -11,7 +11,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from shunter.api.server import serve
+from shunter.api.http.server import serve
 from shunter.api.stomp.hub import Hub
 from shunter.api.stomp.outbox import OutboxLimits
 from shunter.api.stomp.server import StompServer, StompSettings

@@ -12,10 +12,10 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from shunter.api.exchange import Exchange, decode_json, encode
-from shunter.api.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
-from shunter.api.routing import Context
-from shunter.api.streams import stream_watch
+from shunter.api.http.exchange import Exchange, decode_json, encode
+from shunter.api.http.routing import Context
+from shunter.api.http.streams import stream_watch
+from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION

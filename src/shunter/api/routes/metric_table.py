@@ -1,11 +1,11 @@
-"""The routes for metrics: a part of the table in `api.routes`."""
+"""The routes for metrics: a part of the table in `api.routes.table`."""
 
 from __future__ import annotations
 
-from shunter.api import metrics
-from shunter.api import parameters as p
-from shunter.api.object_routes import IN_NAMESPACE
-from shunter.api.routing import Answer, Route
+from shunter.api.http import parameters as p
+from shunter.api.http.routing import Answer, Route
+from shunter.api.routes import metrics
+from shunter.api.routes.object_table import IN_NAMESPACE
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.metric_views import MetricsView
 from shunter.model.schema.name_fields import NAME

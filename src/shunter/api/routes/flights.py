@@ -1,10 +1,10 @@
-"""Handlers for what the flight recorder has kept, and the routes to them: a part of the table in `api.routes`."""
+"""Handlers for what the flight recorder has kept, and the routes to them: a part of the table in `api.routes.table`."""
 
 from __future__ import annotations
 
-from shunter.api.exchange import Exchange
-from shunter.api.routing import Answer, Context, Route
-from shunter.api.streams import OCTETS, stream_bytes
+from shunter.api.http.exchange import Exchange
+from shunter.api.http.routing import Answer, Context, Route
+from shunter.api.http.streams import OCTETS, stream_bytes
 from shunter.model.protocol.flight_records import FlightPage
 
 FLIGHT = "/api/v1/flight"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shunter.api.exchange import Exchange
-from shunter.api.jobs import any_task_of, job_of
-from shunter.api.objects import api_version_of, object_name_of
-from shunter.api.routing import Context
+from shunter.api.http.exchange import Exchange
+from shunter.api.http.routing import Context
+from shunter.api.routes.jobs import any_task_of, job_of
+from shunter.api.routes.objects import api_version_of, object_name_of
 from shunter.model.objects.objects import BATCH_JOB
 from shunter.model.rest.metric_views import MetricsView
 from shunter.ports.metrics import Window

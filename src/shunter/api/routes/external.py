@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from shunter.api.exchange import Exchange
-from shunter.api.jobs import DOCUMENT_SIZE_MAX
-from shunter.api.routing import Context
+from shunter.api.http.exchange import Exchange
+from shunter.api.http.routing import Context
+from shunter.api.routes.jobs import DOCUMENT_SIZE_MAX
 from shunter.model.errors import NotFound
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_meta import ObjectName

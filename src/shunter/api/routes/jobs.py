@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from shunter.api.exchange import Exchange, decode_json, encode
-from shunter.api.references import parse_job_reference, parse_task_reference
-from shunter.api.routing import Context
-from shunter.api.streams import OCTETS, log_header, stream_lines, stream_log
+from shunter.api.http.exchange import Exchange, decode_json, encode
+from shunter.api.http.references import parse_job_reference, parse_task_reference
+from shunter.api.http.routing import Context
+from shunter.api.http.streams import OCTETS, log_header, stream_lines, stream_log
 from shunter.model.errors import Invalid, Problem
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.rest.views import (

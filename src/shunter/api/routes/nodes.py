@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from shunter.api.cluster import SMALL_SIZE_MAX
-from shunter.api.exchange import Exchange, decode_json
-from shunter.api.routing import Context
+from shunter.api.http.exchange import Exchange, decode_json
+from shunter.api.http.routing import Context
+from shunter.api.routes.cluster import SMALL_SIZE_MAX
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.placement_fields import TIMEOUT_MAX_S
 from shunter.model.rest.views import NodeView

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.api.exchange import Exchange
-from shunter.api.jobs import idempotency_key
-from shunter.api.objects import read_documents, show
-from shunter.api.routing import Context
+from shunter.api.http.exchange import Exchange
+from shunter.api.http.routing import Context
+from shunter.api.routes.jobs import idempotency_key
+from shunter.api.routes.objects import read_documents, show
 from shunter.model.errors import Invalid, Problem
 from shunter.model.objects.document_writer import kind_of
 from shunter.model.rest.object_views import (

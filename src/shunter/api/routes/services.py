@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.api.cluster import SMALL_SIZE_MAX
-from shunter.api.exchange import Exchange, decode_json
-from shunter.api.jobs import read_manifest
-from shunter.api.references import parse_job_reference, parse_task_reference
-from shunter.api.routing import Context
+from shunter.api.http.exchange import Exchange, decode_json
+from shunter.api.http.references import parse_job_reference, parse_task_reference
+from shunter.api.http.routing import Context
+from shunter.api.routes.cluster import SMALL_SIZE_MAX
+from shunter.api.routes.jobs import read_manifest
 from shunter.model.rest.views import JobView
 from shunter.ports.callers import JobReference, TaskReference
 

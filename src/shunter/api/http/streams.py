@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import TypeVar
 
-from shunter.api.exchange import Exchange, encode
+from shunter.api.http.exchange import Exchange, encode
 from shunter.log import Log
 from shunter.model.errors import ShunterError
 from shunter.model.objects.object_meta import Document

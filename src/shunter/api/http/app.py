@@ -1,8 +1,7 @@
 """The ASGI application: who are you, which route, answer. Every error leaves as problem+json.
 
-Built by `build_app` on a Gateway; served by `api.server`. It holds no state of the cluster. It has doors: all of them
-lead to the same application, and each says which routes are behind it, and who is let in.
-"""
+Built by `build_app` on a Gateway; served by `api.http.server`. It holds no state of the cluster. It has doors: all of
+them lead to the same application, and each says which routes are behind it, and who is let in."""
 
 from __future__ import annotations
 
@@ -11,13 +10,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from shunter.api.exchange import ClientGone, Exchange, Headers, Receive, Scope, Send, encode, find_header
-from shunter.api.external_routes import BASE as EXTERNAL
-from shunter.api.external_routes import EXTERNAL_ROUTES
-from shunter.api.openapi import openapi_document
-from shunter.api.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
-from shunter.api.routes import ROUTES
-from shunter.api.routing import Context, Found, Route, Router
+from shunter.api.http.exchange import ClientGone, Exchange, Headers, Receive, Scope, Send, encode, find_header
+from shunter.api.http.openapi import openapi_document
+from shunter.api.http.problems import CONTENT_TYPE, MethodNotAllowed, UpgradeRequired, problem_document, problem_headers
+from shunter.api.http.routing import Context, Found, Route, Router
+from shunter.api.routes.external_table import BASE as EXTERNAL
+from shunter.api.routes.external_table import EXTERNAL_ROUTES
+from shunter.api.routes.table import ROUTES
 from shunter.log import Log
 from shunter.model.errors import Busy, NotFound, ShunterError, Unauthorized, Unavailable
 from shunter.ports.gateway import Caller, Gateway

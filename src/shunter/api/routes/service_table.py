@@ -1,10 +1,10 @@
-"""The routes for jobs that last and for the upkeep of nodes: a part of the table in `api.routes`."""
+"""The routes for jobs that last and for the upkeep of nodes: a part of the table in `api.routes.table`."""
 
 from __future__ import annotations
 
-from shunter.api import parameters as p
-from shunter.api import services, upkeep
-from shunter.api.routing import Answer, RequestBody, Route
+from shunter.api.http import parameters as p
+from shunter.api.http.routing import Answer, RequestBody, Route
+from shunter.api.routes import nodes, services
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest import views as v
 from shunter.model.schema.fields import text
@@ -46,23 +46,23 @@ LASTING_ROUTES = (
         errors=(400, 404, 409, 413),
     ),
     Route(
-        "POST", f"{NODE}/drain", "drainNode", "Empty a node", upkeep.drain_node,
+        "POST", f"{NODE}/drain", "drainNode", "Empty a node", nodes.drain_node,
         answers=SWITCHED, body=RequestBody(component="Drain", required=False), errors=(400, 404, 413),
     ),
     Route(
-        "DELETE", f"{NODE}/drain", "undrainNode", "Let a drained node take work again", upkeep.undrain_node,
+        "DELETE", f"{NODE}/drain", "undrainNode", "Let a drained node take work again", nodes.undrain_node,
         answers=SWITCHED, errors=(404, 409),
     ),
     Route(
-        "POST", f"{NODE}/cordon", "cordonNode", "Let nothing more start on a node", upkeep.cordon_node,
-        answers=SWITCHED, body=RequestBody(upkeep.Cordon, required=False), errors=(400, 404, 409, 413),
+        "POST", f"{NODE}/cordon", "cordonNode", "Let nothing more start on a node", nodes.cordon_node,
+        answers=SWITCHED, body=RequestBody(nodes.Cordon, required=False), errors=(400, 404, 409, 413),
     ),
     Route(
-        "DELETE", f"{NODE}/cordon", "uncordonNode", "Let a cordoned node take work again", upkeep.uncordon_node,
+        "DELETE", f"{NODE}/cordon", "uncordonNode", "Let a cordoned node take work again", nodes.uncordon_node,
         answers=SWITCHED, errors=(404, 409),
     ),
     Route(
-        "DELETE", f"{NODE}/quarantine", "releaseNode", "Let a node out of quarantine", upkeep.release_node,
+        "DELETE", f"{NODE}/quarantine", "releaseNode", "Let a node out of quarantine", nodes.release_node,
         answers=SWITCHED, errors=(404, 409),
     ),
 )  # fmt: skip

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from shunter.api.cluster import SMALL_SIZE_MAX
-from shunter.api.exchange import Exchange, decode_json
-from shunter.api.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
-from shunter.api.routing import Context
+from shunter.api.http.exchange import Exchange, decode_json
+from shunter.api.http.routing import Context
+from shunter.api.routes.cluster import SMALL_SIZE_MAX
+from shunter.api.routes.jobs import BULK_SIZE_MAX, DOCUMENT_SIZE_MAX, JSON_TYPES, YAML_TYPES
 from shunter.model.errors import Invalid, Problem
 from shunter.model.files.yaml_reader import parse_documents
 from shunter.model.rest.views import PlanView, PolicyPage

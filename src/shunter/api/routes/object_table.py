@@ -1,15 +1,15 @@
-"""The routes for Testbeds, BatchJobs and Schedulings: a part of the table in `api.routes`.
+"""The routes for Testbeds, BatchJobs and Schedulings: a part of the table in `api.routes.table`.
 
 Their paths are those of Kubernetes, below /api/v1; each kind has the same ones.
 """
 
 from __future__ import annotations
 
-from shunter.api import applies
-from shunter.api import parameters as p
-from shunter.api.jobs import KEY_PATTERN
-from shunter.api.objects import ANY_KIND, ObjectHandlers
-from shunter.api.routing import Answer, RequestBody, Route
+from shunter.api.http import parameters as p
+from shunter.api.http.routing import Answer, RequestBody, Route
+from shunter.api.routes import apply
+from shunter.api.routes.jobs import KEY_PATTERN
+from shunter.api.routes.objects import ANY_KIND, ObjectHandlers
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.objects.object_fields import RESOURCE_VERSION_DIGITS_MAX
 from shunter.model.objects.objects import BATCH_JOB, PLURALS
@@ -84,7 +84,7 @@ _BATCH_JOB_PATH = f"{IN_NAMESPACE}/batchjobs/{{object}}"
 
 OBJECT_ROUTES = (
     Route(
-        "POST", f"{BASE}/apply", "applyDocuments", "Apply manifests of any kind, all or none", applies.apply_documents,
+        "POST", f"{BASE}/apply", "applyDocuments", "Apply manifests of any kind, all or none", apply.apply_documents,
         answers=(Answer(200, v.AppliedPage, about="all are committed"),),
         query=p.Query((p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=False),)),
         headers=(IDEMPOTENCY_KEY,), body=RequestBody(component="Manifests", content_types=MANIFEST_TYPES),
@@ -109,7 +109,7 @@ OBJECT_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/schedulings/past", "listPastSchedulings", "What deleted Schedulings did, newest first",
-        applies.list_past, answers=(Answer(200, v.PastPage),), errors=(400,),
+        apply.list_past, answers=(Answer(200, v.PastPage),), errors=(400,),
         query=p.Query((
             p.namespace_parameter(NAMESPACE_DEFAULT, all_allowed=True),
             p.field_parameter("name", "only of this name", NAME),
@@ -119,6 +119,6 @@ OBJECT_ROUTES = (
     ),
     Route(
         "GET", f"{BASE}/schedulings/past/{{uid}}", "getPastScheduling", "What one deleted Scheduling did",
-        applies.get_past, answers=(Answer(200, v.PastSchedulingView),), errors=(400, 404),
+        apply.get_past, answers=(Answer(200, v.PastSchedulingView),), errors=(400, 404),
     ),
 )  # fmt: skip

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from shunter.api.exchange import Exchange
-from shunter.api.jobs import idempotency_key, job_of
-from shunter.api.routing import Context
+from shunter.api.http.exchange import Exchange
+from shunter.api.http.routing import Context
+from shunter.api.routes.jobs import idempotency_key, job_of
 from shunter.model.rest.admin_fields import DEAD_CHOICE, QUEUE_PATCH
 from shunter.model.rest.admin_views import DeadPage, Purged, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.rest.views import JobView

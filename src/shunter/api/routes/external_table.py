@@ -1,12 +1,12 @@
-"""The routes of the External-Scheduler-Interface: a part of the table in `api.routes`, and all that the door of its own
-serves. A `/` at the end of these paths says nothing: clients of the reference implementation write one."""
+"""The routes of the External-Scheduler-Interface: a part of the table in `api.routes.table`, and all that the door of
+its own serves. A `/` at the end of these paths says nothing: clients of the reference implementation write one."""
 
 from __future__ import annotations
 
-from shunter.api import external
-from shunter.api import parameters as p
-from shunter.api.metric_routes import FOUND, RUN, STEP
-from shunter.api.routing import Answer, RequestBody, Route
+from shunter.api.http import parameters as p
+from shunter.api.http.routing import Answer, RequestBody, Route
+from shunter.api.routes import external
+from shunter.api.routes.metric_table import FOUND, RUN, STEP
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest import external_views as v
 from shunter.model.schema.fields import text

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from shunter.api import cluster, jobs, kept, plans
-from shunter.api import parameters as p
-from shunter.api.external_routes import EXTERNAL_ROUTES
-from shunter.api.flights import FLIGHT_ROUTES
-from shunter.api.lasting_routes import LASTING_ROUTES
-from shunter.api.metric_routes import METRIC_ROUTES
-from shunter.api.object_routes import OBJECT_ROUTES
-from shunter.api.routing import Answer, RequestBody, Route
+from shunter.api.http import parameters as p
+from shunter.api.http.routing import Answer, RequestBody, Route
+from shunter.api.routes import admin, cluster, jobs, plans
+from shunter.api.routes.external_table import EXTERNAL_ROUTES
+from shunter.api.routes.flights import FLIGHT_ROUTES
+from shunter.api.routes.metric_table import METRIC_ROUTES
+from shunter.api.routes.object_table import OBJECT_ROUTES
+from shunter.api.routes.service_table import LASTING_ROUTES
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.lifecycles import JobState, TaskState
 from shunter.model.rest import admin_views as k
@@ -167,73 +167,73 @@ ROUTES = (
         )),
     ),
     Route(
-        "POST", f"{BASE}/jobs/{{job}}/hold", "holdJob", "Let nothing more of a job start", kept.hold_job,
+        "POST", f"{BASE}/jobs/{{job}}/hold", "holdJob", "Let nothing more of a job start", admin.hold_job,
         answers=(Answer(200, v.JobView),), query=IN_JOB, errors=(400, 404, 409),
     ),
     Route(
-        "POST", f"{BASE}/jobs/{{job}}/release", "releaseJob", "Let a held job go on", kept.release_job,
+        "POST", f"{BASE}/jobs/{{job}}/release", "releaseJob", "Let a held job go on", admin.release_job,
         answers=(Answer(200, v.JobView),), query=IN_JOB, errors=(400, 404, 409),
     ),
     Route(
         "POST", f"{BASE}/jobs/{{job}}/retry", "retryJob", "Run a finished job again, or what failed of it",
-        kept.retry_job, answers=(Answer(201, v.JobView, about="a new run"),), headers=(IDEMPOTENCY_KEY,),
+        admin.retry_job, answers=(Answer(201, v.JobView, about="a new run"),), headers=(IDEMPOTENCY_KEY,),
         query=p.Query((NAMESPACE, p.flag_parameter("failed", "only the tasks that did not succeed"))),
         errors=(400, 404, 409),
     ),
     Route(
-        "GET", f"{BASE}/templates", "listTemplates", "Jobs that a clock or dispatches run", kept.list_templates,
+        "GET", f"{BASE}/templates", "listTemplates", "Jobs that a clock or dispatches run", admin.list_templates,
         answers=(Answer(200, k.TemplatePage),), query=p.Query((NAMESPACES, LIMIT, p.AFTER)), errors=(400,),
     ),
     Route(
-        "GET", f"{BASE}/templates/{{template}}", "getTemplate", "One template", kept.get_template,
+        "GET", f"{BASE}/templates/{{template}}", "getTemplate", "One template", admin.get_template,
         answers=(Answer(200, k.TemplateView),), query=IN_JOB, errors=(400, 404),
     ),
     Route(
-        "PATCH", f"{BASE}/templates/{{template}}", "patchTemplate", "Pause or resume a schedule", kept.patch_template,
-        answers=(Answer(200, k.TemplateView),), query=IN_JOB, body=RequestBody(kept.TemplatePatch),
+        "PATCH", f"{BASE}/templates/{{template}}", "patchTemplate", "Pause or resume a schedule", admin.patch_template,
+        answers=(Answer(200, k.TemplateView),), query=IN_JOB, body=RequestBody(admin.TemplatePatch),
         errors=(400, 404, 413),
     ),
     Route(
         "DELETE", f"{BASE}/templates/{{template}}", "deleteTemplate", "Delete a template; its runs go on",
-        kept.delete_template, answers=(Answer(204),), query=IN_JOB, errors=(400, 404),
+        admin.delete_template, answers=(Answer(204),), query=IN_JOB, errors=(400, 404),
     ),
     Route(
         "POST", f"{BASE}/templates/{{template}}/runs", "runTemplate", "Run a template now, with parameters",
-        kept.run_template, answers=(Answer(201, v.JobView, about="a run of it"),), query=IN_JOB,
-        headers=(IDEMPOTENCY_KEY,), body=RequestBody(kept.DispatchBody), errors=(400, 404, 413),
+        admin.run_template, answers=(Answer(201, v.JobView, about="a run of it"),), query=IN_JOB,
+        headers=(IDEMPOTENCY_KEY,), body=RequestBody(admin.DispatchBody), errors=(400, 404, 413),
     ),
     Route(
-        "GET", f"{BASE}/queues", "listQueues", "The named queues", kept.list_queues,
+        "GET", f"{BASE}/queues", "listQueues", "The named queues", admin.list_queues,
         answers=(Answer(200, k.QueuePage),),
     ),
     Route(
-        "GET", f"{BASE}/queues/{{queue}}", "getQueue", "One queue", kept.get_queue,
+        "GET", f"{BASE}/queues/{{queue}}", "getQueue", "One queue", admin.get_queue,
         answers=(Answer(200, k.QueueView),), errors=(400, 404),
     ),
     Route(
-        "PATCH", f"{BASE}/queues/{{queue}}", "patchQueue", "Pause, resume or limit a queue", kept.patch_queue,
+        "PATCH", f"{BASE}/queues/{{queue}}", "patchQueue", "Pause, resume or limit a queue", admin.patch_queue,
         answers=(Answer(200, k.QueueView),), body=RequestBody(component="QueuePatch"), errors=(400, 409, 413),
     ),
     Route(
-        "DELETE", f"{BASE}/queues/{{queue}}", "deleteQueue", "Take a queue's rules away", kept.delete_queue,
+        "DELETE", f"{BASE}/queues/{{queue}}", "deleteQueue", "Take a queue's rules away", admin.delete_queue,
         answers=(Answer(204),), errors=(400, 404),
     ),
     Route(
-        "POST", f"{BASE}/queues/{{queue}}/purge", "purgeQueue", "Cancel what is queued in a queue", kept.purge_queue,
+        "POST", f"{BASE}/queues/{{queue}}/purge", "purgeQueue", "Cancel what is queued in a queue", admin.purge_queue,
         answers=(Answer(200, k.Purged),), errors=(400,),
     ),
     Route(
-        "GET", f"{BASE}/dead", "listDead", "Tasks that gave up after their restarts", kept.list_dead,
+        "GET", f"{BASE}/dead", "listDead", "Tasks that gave up after their restarts", admin.list_dead,
         answers=(Answer(200, k.DeadPage),), errors=(400,),
         query=p.Query((NAMESPACES, p.field_parameter("job", "only of this job", NAME), LIMIT, p.AFTER_NUMBER)),
     ),
     Route(
-        "POST", f"{BASE}/dead/replay", "replayDead", "Run just these tasks again", kept.replay_dead,
+        "POST", f"{BASE}/dead/replay", "replayDead", "Run just these tasks again", admin.replay_dead,
         answers=(Answer(201, k.Replayed),), query=p.Query((NAMESPACES,)), body=RequestBody(component="DeadChoice"),
         errors=(400, 404, 409, 413),
     ),
     Route(
-        "POST", f"{BASE}/dead/purge", "purgeDead", "Forget dead letters", kept.purge_dead,
+        "POST", f"{BASE}/dead/purge", "purgeDead", "Forget dead letters", admin.purge_dead,
         answers=(Answer(200, k.Purged),), query=p.Query((NAMESPACES,)), body=RequestBody(component="DeadChoice"),
         errors=(400, 404, 413),
     ),

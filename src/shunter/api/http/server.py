@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from shunter.api.exchange import Receive, Scope, Send
+from shunter.api.http.exchange import Receive, Scope, Send
 
 if TYPE_CHECKING:
     from uvicorn.server import ServerState

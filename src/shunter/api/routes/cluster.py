@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from shunter.api.exchange import JSON, Exchange, decode_json
-from shunter.api.references import parse_event_position
-from shunter.api.routing import Context
-from shunter.api.streams import EVENT_STREAM, stream_events
+from shunter.api.http.exchange import JSON, Exchange, decode_json
+from shunter.api.http.references import parse_event_position
+from shunter.api.http.routing import Context
+from shunter.api.http.streams import EVENT_STREAM, stream_events
 from shunter.model.rest import cluster_fields
 from shunter.model.rest.views import ClusterInfo, EventPage, NodePage, NodeStatsView, NodeView
 from shunter.ports.gateway import EventPosition, EventQuery

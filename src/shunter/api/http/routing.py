@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from shunter.api.exchange import Exchange
-from shunter.api.parameters import Parameter, Query
+from shunter.api.http.exchange import Exchange
+from shunter.api.http.parameters import Parameter, Query
 from shunter.ports.gateway import Gateway
 
 NO_QUERY = Query(())
@@ -49,7 +49,7 @@ class RequestBody:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One line of the table in `api.routes`: all that a client must know, and the function that does it."""
+    """One line of the table in `api.routes.table`: all that a client must know, and the function that does it."""
 
     method: str
     path: str  # "/api/v1/jobs/{job}"

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import parse_qsl
 
-from shunter.api.references import EVENT_PATTERN, parse_event_position
+from shunter.api.http.references import EVENT_PATTERN, parse_event_position
 from shunter.model.errors import Invalid
 from shunter.model.job.timing_fields import MOMENT_PATTERN
 from shunter.model.schema.fields import Field, Schema, duration, text

@@ -8,13 +8,13 @@ from typing import Any
 
 import msgspec
 
-from shunter.api import upkeep
-from shunter.api.jobs import BULK_ITEMS_MAX
-from shunter.api.parameters import Parameter
-from shunter.api.plans import PLAN_JOBS_MAX
-from shunter.api.problems import CONTENT_TYPE, ProblemDocument
-from shunter.api.references import JOB_PATTERN
-from shunter.api.routing import Answer, RequestBody, Route
+from shunter.api.http.parameters import Parameter
+from shunter.api.http.problems import CONTENT_TYPE, ProblemDocument
+from shunter.api.http.references import JOB_PATTERN
+from shunter.api.http.routing import Answer, RequestBody, Route
+from shunter.api.routes import nodes
+from shunter.api.routes.jobs import BULK_ITEMS_MAX
+from shunter.api.routes.plans import PLAN_JOBS_MAX
 from shunter.model.files.yaml_reader import DOCUMENTS_MAX
 from shunter.model.job.job_fields import API_VERSION as NATIVE_API_VERSION
 from shunter.model.job.manifests import job_schema
@@ -108,7 +108,7 @@ def _bodies() -> Document:
             "properties": {"labels": labels, "attributes": labels | {"description": "like labels"}},
             "additionalProperties": False,
         },
-        "Drain": upkeep.DRAIN.schema,
+        "Drain": nodes.DRAIN.schema,
     } | _object_bodies()
 
 
