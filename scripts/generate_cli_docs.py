@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shunter.cli.commands import SECTIONS, build
+from shunter.cli.registry import SECTIONS, build
 
 if TYPE_CHECKING:
     from typer._click import Command

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shunter.cli.exits import tell
+from shunter.cli.exit_codes import tell
 from shunter.model.errors import ShunterError
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.sdk.client import Client, connect

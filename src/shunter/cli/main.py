@@ -10,8 +10,8 @@ from typing import Annotated, NoReturn
 import typer
 from typer.main import get_command
 
-from shunter.cli.commands import LazyGroup, plain_typer
-from shunter.cli.exits import BROKEN_PIPE, DONE, INTERRUPTED, OWN_ERROR, code_of, complain
+from shunter.cli.exit_codes import BROKEN_PIPE, DONE, INTERRUPTED, OWN_ERROR, code_of, complain
+from shunter.cli.registry import LazyGroup, plain_typer
 from shunter.model.errors import ShunterError
 
 UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # it has no public name
@@ -22,7 +22,7 @@ app = plain_typer(cls=LazyGroup, add_completion=True, no_args_is_help=True, cont
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from shunter.cli.cluster import version
+        from shunter.cli.commands.processes.processes import version
 
         version()
         raise typer.Exit

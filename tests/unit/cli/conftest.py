@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shunter.cli.main import carry_out
-from shunter.cli.printing import yaml_text
+from shunter.cli.render.tables import yaml_text
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.unit.api.fake_gateway import TOKEN
 from tests.unit.api.live_server import live_server

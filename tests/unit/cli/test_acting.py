@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from shunter.cli import following
-from shunter.cli.exits import tell
-from shunter.cli.run_options import entries
+from shunter.cli import follow
+from shunter.cli.commands.jobs.run_options import entries
+from shunter.cli.exit_codes import tell
 
 from ..sdk.scripted_server import Asked, answer, chunks, job_document, lines, whole
 from .conftest import Cluster, Reply, Shunter
@@ -183,8 +183,8 @@ def test_a_job_that_waits_says_for_what(cluster: Cluster, shunter: Shunter, monk
         yield from chunks(201, end())[1:]
 
     why = {"name": "echo-1", "state": "pending", "sentence": "no node is large enough", "counts": {}, "reasons": []}
-    monkeypatch.setattr(following, "EXPLAINED_AFTER_S", 0.0)
-    monkeypatch.setattr(following, "tell", tell_and_note)
+    monkeypatch.setattr(follow, "EXPLAINED_AFTER_S", 0.0)
+    monkeypatch.setattr(follow, "tell", tell_and_note)
     cluster.answers |= {"POST /jobs": wait_until_told, "GET /jobs/id:7/why": answer(200, why)}
     assert "no node is large enough" in shunter("run", "true").err
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.cli.graph import BOXES_MAX
+from shunter.cli.commands.jobs.graph import BOXES_MAX
 
 from ..sdk.scripted_server import answer, job_document
 from .conftest import Cluster, Shunter, page
@@ -193,7 +193,7 @@ def test_a_list_in_a_narrow_terminal_leaves_nobody_out(
     edges = [edge(f"job-{number}@1") for number in range(10)] + [edge("hope@1") | {"otherwise": "run"}]
     others = [job_document(f"job-{number}", id=number) for number in range(10)] + [job_document("hope", id=10)]
     cluster.answers["GET /jobs"] = page(job_document("last", id=11, terms={"after": edges}), *others)
-    monkeypatch.setattr("shunter.cli.graph.on_terminal", lambda _: True)
+    monkeypatch.setattr("shunter.cli.commands.jobs.graph.on_terminal", lambda _: True)
     monkeypatch.setenv("COLUMNS", "50")
     lines = shunter("graph").out.splitlines()
     assert max(map(len, lines)) <= 50

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from shunter.cli.graph_drawing import Box, Canvas, draw
-from shunter.cli.graph_layers import Edge, components, topological
+from shunter.cli.render.graph_drawing import Box, Canvas, draw
+from shunter.cli.render.graph_layout import Edge, components, topological
 
 NORTH, SOUTH, EAST, WEST = (-1, 0), (1, 0), (0, 1), (0, -1)
 WAYS = {

@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shunter.cli.commands import ENTRIES, build
 from shunter.cli.completion import complete_jobs, complete_nodes
 from shunter.cli.interrupts import StopOnInterrupt
+from shunter.cli.registry import ENTRIES, build
 from shunter.model.rest.views import JobView
 from shunter.sdk.client import Job, connect
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shunter.cli.metrics import SPARK_WIDTH, say, sparkline
+from shunter.cli.commands.cluster.metrics import SPARK_WIDTH, say, sparkline
 from shunter.model.rest.metric_views import MetricView
 
 from ..sdk.scripted_server import answer, job_document

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shunter.cli.printing import yaml_text
+from shunter.cli.render.tables import yaml_text
 from shunter.model.errors import Conflict
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import SchedulingState, SchedulingStatus

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from shunter.cli.commands.objects.object_options import complete_kinds, complete_objects
 from shunter.cli.completion import OFFERED_MAX
-from shunter.cli.object_options import complete_kinds, complete_objects
 from shunter.model.objects.batch_jobs import BatchJobState, BatchJobStatus
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.testbeds import TestbedStatus

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from shunter.cli.describe import ROW_SHOWN_MAX
-from shunter.cli.object_tables import results_of
+from shunter.cli.commands.objects.describe import ROW_SHOWN_MAX
+from shunter.cli.render.object_tables import results_of
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
 from shunter.model.objects.testbeds import Slot, SlotPlace, TestbedState, TestbedStatus

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from shunter.cli.commands import ENTRIES, build
+from shunter.cli.registry import ENTRIES, build
 
 from ..sdk.scripted_server import answer, chunks, job_document, lines, whole
 from ..sdk.test_kept import QUEUE, TEMPLATE

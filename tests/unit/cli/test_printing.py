@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.cli.printing import MEASURED_ROWS_MAX, Column, age, counted, print_table, yaml_text
+from shunter.cli.render.tables import MEASURED_ROWS_MAX, Column, age, counted, print_table, yaml_text
 from shunter.model.files.yaml_reader import parse_documents
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

@@ -1,0 +1,101 @@
+"""The commands about the cluster as a whole: cluster, cluster set."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from shunter.cli.commands.cluster.nodes import share
+from shunter.cli.connection import open_client
+from shunter.cli.options import Format, Output, pairs
+from shunter.cli.registry import plain_typer
+from shunter.cli.render.tables import age, counted, print_document, print_facts
+from shunter.model.job.spec import LICENCE_PREFIX
+from shunter.model.rest.views import ClusterInfo
+
+NO_LICENCE = "none"
+
+cluster = plain_typer(invoke_without_command=True)
+
+
+@cluster.callback()
+def show(context: typer.Context, output: Output = Format.TABLE) -> None:
+    """Show the whole cluster: its nodes, work, resources and settings. Or change settings while it runs.
+
+    \b
+    shunter cluster
+    shunter cluster set heartbeat=2s
+    """
+    if context.invoked_subcommand is None:
+        with open_client() as client:
+            _print(client.cluster(), output)
+
+
+@cluster.command("set")
+def change(
+    settings: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KEY=VALUE...",
+            help="heartbeat: a time, or auto. preemption: 1 to 100, off or auto. reserve_after, hold_after: a time, "
+            "off or auto. licence/NAME: how many, or none. policy, fallback: a policy. lease: a time, or auto. flight: "
+            "on or off.",
+        ),
+    ],
+    output: Output = Format.TABLE,
+) -> None:
+    """Change settings of the running cluster.
+
+    They outlive a restart and win over config.toml. Preemption is how much higher a priority must be to end others'
+    tasks. A single task that has waited for reserve_after gets a reservation, and where nobody knows when there will be
+    room, it is held after hold_after. Licences are counts of the whole cluster that tasks ask for as resources
+    (run --resource licence/matlab=1). An external scheduler that is silent for longer than its lease is replaced by the
+    fallback until it comes back.
+
+    \b
+    shunter cluster set heartbeat=2s
+    shunter cluster set heartbeat=auto        follow the number of nodes again
+    shunter cluster set preemption=off        nobody's tasks are ended for others
+    shunter cluster set reserve_after=5m      smaller ones may overtake a large task for so long
+    shunter cluster set licence/matlab=5      so many tasks at once may use it
+    shunter cluster set licence/matlab=none   forget it
+    shunter cluster set policy=remote:mine fallback=bin-pack lease=5s
+    shunter cluster set flight=off            record no decisions
+    """
+    with open_client() as client:
+        _print(client.update_cluster(_patch(pairs(settings, "set"))), output)
+
+
+def _patch(settings: dict[str, str]) -> dict[str, Any]:
+    """As the cluster takes it: licences apart. What is no number is left for the cluster to refuse."""
+    patch: dict[str, Any] = {key: value for key, value in settings.items() if not key.startswith(LICENCE_PREFIX)}
+    licences = {
+        key.removeprefix(LICENCE_PREFIX): None if value == NO_LICENCE else int(value) if value.isdecimal() else value
+        for key, value in settings.items()
+        if key.startswith(LICENCE_PREFIX)
+    }
+    return patch | ({"licences": licences} if licences else {})
+
+
+def _print(found: ClusterInfo, output: Format) -> None:
+    if output is not Format.TABLE:
+        print_document(found, output)
+        return
+    facts = [
+        ("up", f"{age(found.started_at)}, since {found.started_at}"),
+        ("nodes", counted(found.nodes)),
+        ("jobs", counted(found.jobs)),
+        ("tasks", counted(found.tasks)),
+        ("reserved", ", ".join(f"{name} {share(found, name)}" for name in found.capacity)),
+        ("licences", ", ".join(f"{name} {each.used} of {each.total} used" for name, each in found.licences.items())),
+        ("policy", found.policy),
+        ("preemption", found.preemption),
+        ("reserve after", found.reserve_after),
+        ("hold after", found.hold_after),
+        ("fallback", found.fallback),
+        ("lease", found.lease),
+        ("flight recorder", found.flight),
+        ("heartbeat", f"every {found.heartbeat_s:g} s"),
+    ]
+    print_facts(f"{found.name}, version {found.version}" + (", simulated" if found.simulated else ""), facts)

@@ -1,0 +1,90 @@
+"""The command `events`: what has happened, or what happens."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Annotated
+
+import msgspec
+import typer
+
+from shunter.cli.completion import complete_jobs
+from shunter.cli.connection import open_client
+from shunter.cli.options import Format, Limit, Output
+from shunter.cli.render.tables import Column, print_items, print_table
+from shunter.model.rest.views import EventView
+
+EVENTS_SHOWN = 100
+WIDENING = 10  # how much further to look back when too few events were found
+
+
+def events(
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print events as they happen, until Ctrl-C.")] = False,
+    job: Annotated[
+        str | None, typer.Option(metavar="JOB", help="Only those of this job.", autocompletion=complete_jobs)
+    ] = None,
+    after: Annotated[str | None, typer.Option(metavar="ID", help="Only those after this one: 42 or 42-3.")] = None,
+    limit: Limit = EVENTS_SHOWN,
+    namespace: Annotated[
+        str | None,
+        typer.Option("--namespace", "-n", metavar="NAME", help="Only those of this namespace. Default: all."),
+    ] = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Print the latest events, oldest first; with --follow, what happens from now on.
+
+    \b
+    shunter events --job render
+    shunter events --follow --output json     one JSON object a line
+    shunter events --follow --after 42-3      goes on where another call ended
+    """
+    with open_client() as client:
+        look = partial(client.events, job=job, namespace=namespace)
+        if follow:
+            _print_live(look(after=after, follow=True), output)
+            return
+        if after is not None or not limit:
+            found = list(look(after=after, limit=limit or None))
+        else:
+            found = _latest(look, client.cluster().state_version, limit)
+    if output is not Format.TABLE:
+        print_items(found, output)
+    else:
+        columns = [Column("ID"), Column("TIME"), Column("EVENT"), Column("NAME"), Column("WHAT")]
+        print_table(columns, map(_row, found))
+
+
+def _latest(look: Callable[..., Iterator[EventView]], version: int, limit: int) -> list[EventView]:
+    """The last `limit` events. They are listed from the oldest on, so begin a bit before the present version, and
+    further back as long as that gives too few."""
+    back = limit
+    while True:
+        start = max(0, version - back)
+        found = deque(look(after=str(start)), maxlen=limit)
+        if len(found) == limit or start == 0:
+            return list(found)
+        back *= WIDENING
+
+
+def _print_live(found: Iterator[EventView], output: Format) -> None:
+    for event in found:
+        if output is Format.TABLE:
+            print("  ".join(filter(None, _row(event))), flush=True)
+        else:
+            sys.stdout.write(msgspec.json.encode(event).decode() + "\n")
+            sys.stdout.flush()
+
+
+def _row(event: EventView) -> list[str]:
+    facts = [
+        event.state,
+        f"tasks {event.tasks}" if event.tasks is not None and event.job else None,
+        f"on {event.node}" if event.node and event.node != event.name else None,
+        f"attempt {event.attempt}" if event.attempt is not None else None,
+        f"exit code {event.exit_code}" if event.exit_code is not None else None,
+        event.reason,
+    ]
+    return [event.id, event.at, event.type, event.name, ", ".join(fact for fact in facts if fact)]

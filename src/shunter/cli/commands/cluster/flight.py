@@ -1,0 +1,177 @@
+"""The commands about recorded decisions: flight, flight export, replay."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from shunter.cli.connection import open_client
+from shunter.cli.exit_codes import JOB_FAILED, tell
+from shunter.cli.options import Format, Output
+from shunter.cli.registry import plain_typer
+from shunter.cli.render.tables import Column, print_document, print_items, print_table
+from shunter.model.protocol.flight_records import FlightSegment, Replayed
+from shunter.model.protocol.scheduler_messages import DecisionRow
+
+NODES_SHOWN = 6
+STDOUT = "-"
+
+flight = plain_typer(invoke_without_command=True)
+
+
+@flight.callback()
+def show(context: typer.Context, output: Output = Format.TABLE) -> None:
+    """List what the flight recorder has kept: every decision with what it was made on. Or export it.
+
+    The newest 64 MiB are kept in SHUNTER_HOME/flight. Switch it off with: shunter cluster set flight=off
+
+    \b
+    shunter flight
+    shunter flight export day.flight
+    shunter replay day.flight --policy bin-pack
+    """
+    if context.invoked_subcommand is None:
+        with open_client() as client:
+            _print_segments(client.flight(), output)
+
+
+@flight.command("export")
+def export(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="Where to write it; - writes to stdout.")],
+) -> None:
+    """Write all recorded decisions into one file, for shunter replay.
+
+    \b
+    shunter flight export day.flight
+    """
+    with open_client() as client:
+        pieces = client.flight_records()
+        if file == STDOUT:
+            for piece in pieces:
+                sys.stdout.buffer.write(piece)
+            return
+        with Path(file).open("wb") as target:
+            for piece in pieces:
+                target.write(piece)
+            size = target.tell()
+    print(f"{file}: {_size(size)}")
+
+
+def replay(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A recording, as shunter flight export writes it.")],
+    policy: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Who decides instead: a policy, or MODULE:CLASS. Default: who did."),
+    ] = None,
+    show_all: Annotated[bool, typer.Option("--all", help="Show the decisions that are equal, too.")] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Decide recorded decisions again, each on just what it was made on, and show the differences. Needs no cluster.
+
+    The same policy must give the same decisions. Ends with code 0 if all are equal, 1 if some differ
+    or were made by a scheduler that is not known here.
+
+    \b
+    shunter replay day.flight
+    shunter replay day.flight --policy bin-pack
+    shunter replay day.flight --policy mine:BestFit --output json
+    """
+    from shunter.app.replaying import damage_of, replay_file
+
+    compared, left_out = replay_file(Path(file), policy)
+    if damage := damage_of(Path(file)):
+        tell(damage)
+    for name, count in left_out.items():
+        of = f"{count:,} decision{'s' if count > 1 else ''} of {name}"
+        tell(f"{of} left out: no policy of that name is here; say who decides instead: --policy NAME")
+    different = [each for each in compared if not each.is_same]
+    shown = compared if show_all else different
+    if output is not Format.TABLE:
+        print_document(_document(compared, different, shown), output)
+    else:
+        _print_compared(compared, different, shown)
+    if different or left_out:
+        raise typer.Exit(JOB_FAILED)
+
+
+def _print_segments(found: list[FlightSegment], output: Format) -> None:
+    if output is not Format.TABLE:
+        print_items(found, output)
+        return
+    columns = [Column("SEGMENT"), Column("FROM"), Column("TO"), Column("DECISIONS", right=True)]
+    rows = ([each.name, each.started_at, each.ended_at, f"{each.decisions:,}", _size(each.bytes)] for each in found)
+    print_table([*columns, Column("SIZE", right=True)], rows)
+
+
+def _size(size: int) -> str:
+    return f"{size / 2**20:.1f} MiB" if size >= 2**20 else f"{size / 2**10:.0f} KiB"
+
+
+def _print_compared(compared: list[Replayed], different: list[Replayed], shown: list[Replayed]) -> None:
+    if shown:
+        columns = [Column("TIME"), Column("VERSION", right=True), Column("BY"), Column("RECORDED"), Column("REPLAYED")]
+        print_table(columns, ([_time(each), f"{each.version:,}", each.policy, *_sides(each)] for each in shown))
+        print()
+    print(f"{len(compared):,} decisions: {len(compared) - len(different):,} equal, {len(different):,} different")
+    missing = sum(1 for each in compared if each.missing)
+    if missing:
+        print(f"{missing:,} of them asked what the recording does not know: what runs counted as nothing there")
+    if different and not all(each.is_fresh for each in different):
+        print("some were recorded of a policy that remembered something from before the recording")
+
+
+def _time(each: Replayed) -> str:
+    return datetime.fromtimestamp(each.at).astimezone().strftime("%H:%M:%S.%f")[:-3]
+
+
+def _sides(each: Replayed) -> tuple[str, str]:
+    """What one of them has and the other has not; all of it where they are equal."""
+    one, other = _items(each.recorded, each.names), _items(each.made, each.names)
+    return (_words(one), _words(other)) if one == other else (_words(one, other), _words(other, one))
+
+
+def _words(items: Mapping[str, str], without: Mapping[str, str] | None = None) -> str:
+    shown = [f"{key}: {value}" for key, value in items.items() if without is None or without.get(key) != value]
+    return "; ".join(shown) or "nothing"
+
+
+def _items(row: DecisionRow, names: list[str]) -> dict[str, str]:
+    """What a decision says, as words by item."""
+    found: dict[str, str] = {}
+    for placement in row.placements:
+        nodes = sorted(zip(placement.nodes, placement.counts, strict=True))
+        words = [f"{names[node]}×{count}" for node, count in nodes[:NODES_SHOWN]]
+        more = f" and {len(nodes) - NODES_SHOWN:,} nodes more" if len(nodes) > NODES_SHOWN else ""
+        found[f"class {placement.class_id}"] = " ".join(words) + more
+    for each in row.preemptions:
+        found[f"ends class {each.victim} on {names[each.node]}"] = f"{each.count} for class {each.winner}"
+    for scheduling in row.schedulings:
+        found[f"scheduling {scheduling.name}"] = f"on {scheduling.spec.testbed}"
+    for name in row.withdrawals:
+        found[f"scheduling {name}"] = "withdrawn"
+    return found
+
+
+def _document(compared: list[Replayed], different: list[Replayed], shown: list[Replayed]) -> Mapping[str, Any]:
+    return {
+        "decisions": len(compared),
+        "equal": len(compared) - len(different),
+        "different": len(different),
+        "items": [
+            {
+                "at": each.at,
+                "version": each.version,
+                "inputs": each.inputs,
+                "policy": each.policy,
+                "same": each.is_same,
+                "recorded": _items(each.recorded, each.names),
+                "replayed": _items(each.made, each.names),
+            }
+            for each in shown
+        ],
+    }

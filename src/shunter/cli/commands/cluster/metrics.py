@@ -1,0 +1,144 @@
+"""The commands for metrics: metrics batchjob, metrics task, metrics node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from shunter.cli.connection import open_client
+from shunter.cli.options import Format, JobOrTask, Namespace, NodeName, Output, duration_s, job_and_task
+from shunter.cli.registry import plain_typer
+from shunter.cli.render.tables import Column, print_document, print_table
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.metric_views import MeasuredView, MetricsView, MetricView
+
+BARS = "▁▂▃▄▅▆▇█"
+SPARK_WIDTH = 40
+UNITS = (("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10))
+COLUMNS = (
+    Column("OF"),
+    Column("NODE"),
+    Column("METRIC"),
+    Column("MEAN", right=True),
+    Column("MAX", right=True),
+    Column("OVER TIME"),
+)
+
+metrics = plain_typer(no_args_is_help=True)
+
+Step = Annotated[str | None, typer.Option(metavar="TIME", help="How long one value stands for: 1s, 10s, 1m.")]
+
+
+@metrics.callback()
+def _metrics() -> None:
+    """Show what a run, a task or a node used over time: CPU, memory, disk and network.
+
+    They are samples of the last day that the manager has in memory; a restart of it forgets them.
+
+    \b
+    shunter metrics batchjob spark-crawler
+    shunter metrics node worker-3 --last 10m
+    """
+
+
+@metrics.command("batchjob")
+def batchjob(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the BatchJob.")],
+    run: Annotated[int | None, typer.Option(metavar="N", min=1, help="Which run, from 1. Default: the last.")] = None,
+    step: Step = None,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """What a run of a BatchJob used from its start to its stop: each of its slots, its driver and its nodes.
+
+    \b
+    shunter metrics batchjob spark-crawler
+    shunter metrics batchjob spark-crawler --run 2 --output json
+    """
+    with open_client(namespace) as client:
+        _show(client.batch_job_metrics(name, run, step=step), output)
+
+
+@metrics.command("task")
+def task(
+    reference: JobOrTask,
+    step: Step = None,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """What a task used from its start to its end, and its node meanwhile.
+
+    \b
+    shunter metrics task render/17
+    shunter metrics task pipeline/driver/0
+    """
+    job, index = job_and_task(reference)
+    with open_client(namespace) as client:
+        _show(client.job(job).metrics(index or 0, step=step), output)
+
+
+@metrics.command("node")
+def node(
+    name: NodeName,
+    last: Annotated[str, typer.Option(metavar="TIME", help="How far to look back: 90s, 10m, 2h.")] = "10m",
+    step: Step = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """What a node used: CPU, memory, disks and network.
+
+    \b
+    shunter metrics node worker-3
+    shunter metrics node worker-3 --last 2h
+    """
+    back_s = duration_s(last, "--last")
+    start = None if back_s is None else datetime.now(UTC) - timedelta(seconds=back_s)
+    with open_client() as client:
+        _show(client.node_metrics(name, start, step=step), output)
+
+
+def _show(found: MetricsView, output: Format) -> None:
+    if output is not Format.TABLE:
+        print_document(found, output)
+        return
+    run = "" if found.run is None else f", run {found.run}"
+    print(f"{found.name}{run}: {found.start} to {found.stop}, a value for each {found.step_s:g} s")
+    print_table(COLUMNS, [*_rows(found.tasks), *_rows(found.nodes)])
+
+
+def _rows(measured: Iterable[MeasuredView]) -> Iterator[tuple[str, ...]]:
+    for each in measured:
+        name = each.name if each.slot is None else f"slot {each.slot}"
+        if not each.metrics:
+            yield name, each.node or "-", "-", "-", "-", "no samples"
+        for metric, view in each.metrics.items():
+            yield name, each.node or "-", metric, say(metric, view.mean), say(metric, view.max), sparkline(view)
+
+
+def say(metric: str, value: float) -> str:
+    """A number that a person reads: cores with two digits, bytes with a unit."""
+    if "bytes" not in metric:
+        return f"{value:.2f}"
+    for suffix, unit in UNITS:
+        if value >= unit:
+            return f"{value / unit:.1f}{suffix}"
+    return f"{value:.0f}"
+
+
+def sparkline(view: MetricView) -> str:
+    """Its values from 0 to the highest, in one line; a gap where there was no sample."""
+    values = _narrowed(view.values, SPARK_WIDTH)
+    top = max((value for value in values if value is not None), default=0.0)
+    return "".join(
+        " " if value is None else BARS[round(value / top * (len(BARS) - 1)) if top else 0] for value in values
+    )
+
+
+def _narrowed(values: Sequence[float | None], width: int) -> list[float | None]:
+    """At most so many, each the highest of its neighbours, so that no peak gets lost."""
+    if len(values) <= width:
+        return list(values)
+    parts = [values[place * len(values) // width : (place + 1) * len(values) // width] for place in range(width)]
+    return [max((value for value in part if value is not None), default=None) for part in parts]

@@ -1,0 +1,297 @@
+"""The commands about nodes: nodes; node show, label, attribute, drain, undrain, cordon, uncordon, release."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from shunter.cli.connection import open_client
+from shunter.cli.options import Format, NodeName, Output, duration_s
+from shunter.cli.registry import FamilyOfOne, plain_typer
+from shunter.cli.render.tables import Column, age, print_document, print_facts, print_items, print_table
+from shunter.model.errors import Invalid, Problem, ShunterError
+from shunter.model.job.spec import PORT_PREFIX
+from shunter.model.resources import format_amount, parse_amount
+from shunter.model.rest.views import ClusterInfo, NodeStatsView, NodeView
+
+LOOK_EVERY_S = 0.5
+
+node = plain_typer(cls=FamilyOfOne, no_args_is_help=True, help="Show, label, drain or cordon one node.")
+
+
+def nodes(
+    state: Annotated[
+        list[str] | None, typer.Option("--state", "-s", metavar="STATE", help="Only those in this state.")
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="KEY=VALUE", help="Only those with this label. May be repeated."),
+    ] = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """List the nodes, with what of them is reserved.
+
+    \b
+    shunter nodes
+    shunter nodes --state down --output json
+    """
+    with open_client() as client:
+        found = [each for each in client.nodes() if _matches(each, state, label)]
+    if output is not Format.TABLE:
+        print_items(found, output)
+        return
+    titles = ["NAME", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "LABELS", "HEARD"]
+    columns = [Column(title, right=title in ("CPU", "MEMORY", "TASKS")) for title in titles]
+    print_table(columns, map(_row, found), state_column=1)
+
+
+@node.command("show")
+def show(name: NodeName, output: Output = Format.TABLE) -> None:
+    """Show one node: its resources, labels, and the tasks that run on it now.
+
+    \b
+    shunter node show worker-3
+    """
+    with open_client() as client:
+        found = client.node(name)
+        if output is not Format.TABLE:
+            print_document(found, output)
+            return
+    _describe(found, _stats(name) if found.state == "ready" else None)
+
+
+def _stats(name: str) -> NodeStatsView | None:
+    """None where the worker does not answer: that is not waited for, and the rest is worth showing all the same."""
+    with open_client(patience_s=0) as client:
+        try:
+            return client.node_stats(name)
+        except ShunterError:
+            return None
+
+
+@node.command("label", context_settings={"ignore_unknown_options": True})
+def label(
+    name: NodeName,
+    labels: Annotated[list[str], typer.Argument(metavar="KEY=VALUE|KEY-...", help="Labels to set; KEY- removes one.")],
+    output: Output = Format.TABLE,
+) -> None:
+    """Set or remove labels of a node.
+
+    \b
+    shunter node label worker-3 disk=ssd rack=b7
+    shunter node label worker-3 rack-             removes it
+    """
+    with open_client() as client:
+        found = client.label_node(name, _changes(labels, "label"))
+    if output is not Format.TABLE:
+        print_document(found, output)
+    else:
+        print(found.name, _pairs(found.labels) or "has no labels")
+
+
+@node.command("attribute", context_settings={"ignore_unknown_options": True})
+def attribute(
+    name: NodeName,
+    attributes: Annotated[
+        list[str], typer.Argument(metavar="KEY=VALUE|KEY-...", help="Attributes to set; KEY- removes one.")
+    ],
+    output: Output = Format.TABLE,
+) -> None:
+    """Set or remove attributes of a node, which constraints see as node.attributes.
+
+    \b
+    shunter node attribute worker-3 role=edge
+    shunter node attribute worker-3 role-         removes it
+    """
+    with open_client() as client:
+        found = client.attribute_node(name, _changes(attributes, "attribute"))
+    if output is not Format.TABLE:
+        print_document(found, output)
+    else:
+        print(found.name, _pairs(found.attributes) or "has no attributes")
+
+
+@node.command("drain")
+def drain(
+    name: NodeName,
+    deadline: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Wait so long for batch tasks, then queue them again: 90s, 10m."),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the node is empty.")] = False,
+    output: Output = Format.TABLE,
+) -> None:
+    """Empty a node: nothing more starts there, services start elsewhere first, batch tasks are waited for.
+
+    Without a deadline they are waited for as long as they take. System tasks end last.
+
+    \b
+    shunter node drain worker-3 --deadline 10m --wait
+    shunter node undrain worker-3
+    """
+    duration_s(deadline, "--deadline")
+    with open_client() as client:
+        found = client.drain_node(name, deadline)
+        while wait and found.state not in ("drained", "down"):
+            time.sleep(LOOK_EVERY_S)
+            found = client.node(name)
+    _say(found, output)
+
+
+@node.command("undrain")
+def undrain(name: NodeName, output: Output = Format.TABLE) -> None:
+    """Let a node that was drained take work again.
+
+    \b
+    shunter node undrain worker-3
+    """
+    with open_client() as client:
+        _say(client.undrain_node(name), output)
+
+
+@node.command("cordon")
+def cordon(
+    name: NodeName,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why, for others to read.")] = "",
+    output: Output = Format.TABLE,
+) -> None:
+    """Let nothing more start on a node. What runs there goes on.
+
+    \b
+    shunter node cordon worker-3 --reason 'the disk is replaced at noon'
+    """
+    with open_client() as client:
+        _say(client.cordon_node(name, reason), output)
+
+
+@node.command("uncordon")
+def uncordon(name: NodeName, output: Output = Format.TABLE) -> None:
+    """Let a cordoned node take work again.
+
+    \b
+    shunter node uncordon worker-3
+    """
+    with open_client() as client:
+        _say(client.uncordon_node(name), output)
+
+
+@node.command("release")
+def release(name: NodeName, output: Output = Format.TABLE) -> None:
+    """Let a node out of quarantine, when what made tasks of several jobs fail there is mended.
+
+    \b
+    shunter node release worker-3
+    """
+    with open_client() as client:
+        _say(client.release_node(name), output)
+
+
+def _say(view: NodeView, output: Format) -> None:
+    if output is not Format.TABLE:
+        print_document(view, output)
+    else:
+        print(view.name, "takes work" if view.eligible else f"takes no work ({view.reason or view.state})")
+
+
+def _changes(words: list[str], what: str) -> dict[str, str | None]:
+    """KEY=VALUE sets, KEY- removes."""
+    changes: dict[str, str | None] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals and not word.endswith("-"):
+            fix = "write KEY=VALUE to set it, KEY- to remove it"
+            raise Invalid([Problem(what, "is neither set nor removed", word, fix)])
+        changes[key if equals else word[:-1]] = value if equals else None
+    return changes
+
+
+def _matches(view: NodeView, states: list[str] | None, labels: list[str] | None) -> bool:
+    has = {f"{key}={value}" for key, value in view.labels.items()}
+    return (not states or view.state in states) and has.issuperset(labels or ())
+
+
+def _row(view: NodeView) -> list[str]:
+    return [
+        view.name,
+        view.state if view.eligible or view.state != "ready" else f"ready, {_switched_off(view)}",
+        share(view, "cpu"),
+        share(view, "memory"),
+        str(view.tasks),
+        view.datacenter,
+        _pairs(view.labels) or "-",
+        age(view.heard_at),
+    ]
+
+
+def _switched_off(view: NodeView) -> str:
+    """`quarantine`, `cordon`, `not connected yet`: the reason is in `shunter node show`."""
+    return (view.reason or "not eligible").partition(":")[0]
+
+
+def share(view: NodeView | ClusterInfo, resource: str) -> str:
+    """Reserved of capacity: `1/2`, `512Mi/7.6Gi`."""
+    if resource not in view.capacity:
+        return "-"
+    return f"{readable(resource, view.reserved.get(resource, '0'))}/{readable(resource, view.capacity[resource])}"
+
+
+def readable(resource: str, quantity: str) -> str:
+    """A quantity in few digits."""
+    amount = parse_amount(resource, quantity)
+    if resource == "cpu":
+        return f"{amount / 1000:g}"
+    if resource in ("memory", "disk"):
+        for unit, size in (("Ti", 2**40), ("Gi", 2**30), ("Mi", 2**20), ("Ki", 2**10)):
+            if amount >= size:
+                return f"{amount / size:.1f}".removesuffix(".0") + unit
+    return format_amount(resource, amount)
+
+
+def _describe(view: NodeView, stats: NodeStatsView | None) -> None:
+    resources = [f"{name} {share(view, name)}" for name in view.capacity]
+    reason = (view.reason or "").removeprefix(f"{view.state}: ")
+    facts = [
+        ("state", view.state + (f": {reason}" if reason and reason != view.state else "")),
+        ("eligible", "yes" if view.eligible else "no"),
+        ("reserved", ", ".join(resources)),
+        ("ports", ", ".join(name.removeprefix(PORT_PREFIX) for name in view.reserved if name.startswith(PORT_PREFIX))),
+        ("tasks", str(view.tasks)),
+        ("datacenter", view.datacenter),
+        ("labels", _pairs(view.labels)),
+        ("attributes", _pairs(view.attributes)),
+        ("heard", f"{age(view.heard_at)} ago" if view.heard_at else ""),
+        ("machine", _measured((stats.machine if stats else view.stats) or {})),
+    ]
+    print_facts(f"{view.name}, id {view.id}, {view.role}", facts)
+    if stats and stats.tasks:
+        print()
+        titles = ["TASK", "ATTEMPT", "CPU TIME", "MEMORY", "PROCESSES"]
+        columns = [Column(title, right=title != "TASK") for title in titles]
+        rows = (
+            [
+                each.name,
+                str(each.attempt),
+                f"{each.cpu_s:.2f}s",
+                readable("memory", str(each.memory_bytes)),
+                str(each.processes),
+            ]
+            for each in stats.tasks
+        )
+        print_table(columns, rows)
+
+
+def _measured(machine: dict[str, Any]) -> str:
+    """`cpu_busy=0.35, memory_available=21.2Gi`: what the worker measured, its time left out."""
+    found = []
+    for key, value in machine.items():
+        if key.endswith("_bytes"):
+            found.append(f"{key.removesuffix('_bytes')}={readable('memory', str(value))}")
+        elif not key.endswith("_ms"):
+            found.append(f"{key}={value:.2f}" if isinstance(value, float) else f"{key}={value}")
+    return ", ".join(found)
+
+
+def _pairs(mapping: dict[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in mapping.items())

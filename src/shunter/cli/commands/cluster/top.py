@@ -1,0 +1,149 @@
+"""The command `top`: the cluster at a glance, drawn anew every second. One of the two places that use rich."""
+
+from __future__ import annotations
+
+import select
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shunter.cli.commands.cluster.nodes import readable
+from shunter.cli.commands.jobs.jobs import done_of, what
+from shunter.cli.connection import open_client
+from shunter.cli.render.tables import COLOURS, age, counted, on_terminal
+from shunter.model.resources import parse_amount
+from shunter.model.rest.views import ClusterInfo, JobView, NodeView
+from shunter.sdk.client import Client
+
+if TYPE_CHECKING:
+    from rich.console import Group, RenderableType
+    from rich.table import Table
+
+JOBS_SHOWN = 20
+NODES_SHOWN = 20
+UNFINISHED = ("running", "stopping", "pending")
+RICH_COLOURS = {"32": "green", "36": "cyan", "31": "red", "33": "yellow", "2": "dim"}
+BAR_WIDTH = 30
+
+
+def top(
+    every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="How often to look.")] = 1.0,
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", metavar="NAME", help="Jobs of this namespace; * means all.")
+    ] = "*",
+) -> None:
+    """Watch the cluster: what is reserved, the nodes, the unfinished jobs. q or Ctrl-C ends it.
+
+    Where the output is not a terminal, it is printed once.
+    """
+    from rich.console import Console
+    from rich.live import Live
+
+    with open_client(namespace) as client:
+        if not (on_terminal(sys.stdout) and sys.stdin.isatty()):
+            Console().print(_picture(client))
+            return
+        with _keys_at_once(), Live(_picture(client), screen=True, auto_refresh=False) as live:
+            while not _pressed("q", every):
+                live.update(_picture(client), refresh=True)
+
+
+@contextmanager
+def _keys_at_once() -> Iterator[None]:
+    """Hand over keys as they are pressed, without waiting for a line, and do not print them."""
+    before = termios.tcgetattr(sys.stdin)
+    tty.setcbreak(sys.stdin)
+    try:
+        yield
+    except KeyboardInterrupt:
+        pass
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def _pressed(key: str, within_s: float) -> bool:
+    readable_streams, _, _ = select.select([sys.stdin], [], [], within_s)
+    return bool(readable_streams) and sys.stdin.read(1) == key
+
+
+def _picture(client: Client) -> Group:
+    from rich.console import Group
+
+    jobs = [job.view for job in client.jobs(states=UNFINISHED, limit=JOBS_SHOWN)]
+    parts: list[RenderableType] = [_head(client.cluster()), "", _nodes(client.nodes()), "", _jobs(jobs)]
+    return Group(*parts)
+
+
+def _head(cluster: ClusterInfo) -> Table:
+    from rich.table import Table
+
+    title = f"{cluster.name}: up {age(cluster.started_at)}, policy {cluster.policy}, version {cluster.version}"
+    head = Table.grid(padding=(0, 2))
+    head.add_row("cluster", title + (", simulated" if cluster.simulated else ""))
+    head.add_row("nodes", counted(cluster.nodes))
+    head.add_row("jobs", counted(cluster.jobs))
+    head.add_row("tasks", counted(cluster.tasks))
+    for resource, capacity in cluster.capacity.items():
+        reserved = readable(resource, cluster.reserved.get(resource, "0"))
+        head.add_row(resource, f"{_bar(cluster, resource)} {reserved} of {readable(resource, capacity)}")
+    return head
+
+
+def _bar(cluster: ClusterInfo, resource: str) -> str:
+    capacity = parse_amount(resource, cluster.capacity[resource])
+    reserved = parse_amount(resource, cluster.reserved.get(resource, "0"))
+    full = round(BAR_WIDTH * reserved / capacity) if capacity else 0
+    return "█" * min(full, BAR_WIDTH) + "░" * (BAR_WIDTH - full)
+
+
+def _nodes(nodes: list[NodeView]) -> Table:
+    table = _table("NODE", "STATE", "CPU", "MEMORY", "TASKS", "DATACENTER", "HEARD")
+    busiest = sorted(nodes, key=lambda node: (node.state == "ready", -node.tasks, node.name))
+    for node in busiest[:NODES_SHOWN]:
+        shares = [
+            f"{readable(resource, node.reserved.get(resource, '0'))}/{readable(resource, node.capacity[resource])}"
+            if resource in node.capacity
+            else "-"
+            for resource in ("cpu", "memory")
+        ]
+        table.add_row(
+            node.name, _word(node.state), *shares, str(node.tasks), node.datacenter, f"{age(node.heard_at)} ago"
+        )
+    if len(nodes) > NODES_SHOWN:
+        table.caption = f"{NODES_SHOWN} of {len(nodes):,} nodes"
+    return table
+
+
+def _jobs(jobs: list[JobView]) -> Table:
+    from rich.markup import escape
+
+    table = _table("JOB", "STATE", "DONE", "TASKS", "AGE", "COMMAND")
+    for job in jobs:
+        table.add_row(
+            job.name,
+            _word(job.state),
+            done_of(job),
+            counted(job.counts),
+            age(job.submitted_at),
+            escape(what(job)),
+        )
+    return table
+
+
+def _table(*titles: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", caption_justify="left", expand=True)
+    for title in titles:  # the last column alone gives way where the terminal is narrow
+        table.add_column(title, no_wrap=True, overflow="ellipsis", ratio=1 if title == titles[-1] else None)
+    return table
+
+
+def _word(state: str) -> str:
+    colour = RICH_COLOURS.get(COLOURS.get(state, ""))
+    return f"[{colour}]{state}[/]" if colour else state

@@ -1,0 +1,217 @@
+"""The command `graph`: which job waits for which, as a picture, as JSON or for Graphviz."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from itertools import count
+from typing import Annotated
+
+import typer
+
+from shunter.cli.commands.jobs.job_graph import (
+    SUCCEEDED,
+    Graph,
+    Link,
+    Node,
+    around,
+    connected,
+    graph_of_specs,
+    graph_of_views,
+)
+from shunter.cli.completion import complete_jobs
+from shunter.cli.connection import open_client
+from shunter.cli.exit_codes import tell
+from shunter.cli.manifest_files import read_file
+from shunter.cli.options import Format, Namespace
+from shunter.cli.render.graph_drawing import Box, draw
+from shunter.cli.render.tables import GAP, Column, coloured, on_terminal, print_document, print_table
+from shunter.model.errors import Invalid, NotFound, Problem
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.views import JobView
+from shunter.sdk.client import Client
+
+UNFINISHED = ("pending", "running", "stopping")
+JOBS_DRAWN_MAX = 1_000
+LISTED = ("NAME", "STATE", "TASKS", "AFTER")
+BOXES_MAX = 200  # more are listed: nobody could follow their lines
+ENDED_ASKED_MAX = 100  # jobs that have ended and are asked about one by one
+
+
+class Picture(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    YAML = "yaml"
+    DOT = "dot"
+
+
+def graph(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[JOB]", help="Only what hangs together with this job.", autocompletion=complete_jobs),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", "-f", metavar="FILE", help="The jobs of a file instead of a cluster's; - reads stdin."),
+    ] = None,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Annotated[
+        Picture, typer.Option("--output", "-o", metavar="text|json|yaml|dot", help="How to print it.")
+    ] = (Picture.TEXT),
+    ascii: Annotated[bool, typer.Option("--ascii", help="Draw with plain characters.")] = False,
+) -> None:
+    """Draw which job waits for which: the unfinished jobs of the cluster, or those of a file, which needs no cluster.
+
+    With a JOB, what hangs together with it is drawn, also what has ended: as what, and what that meant for others.
+    A job whose groups wait for one another is drawn as its groups. What is wider than the terminal is listed.
+
+    \b
+    shunter graph -f pipeline.yaml
+    shunter graph
+    shunter graph train --ascii
+    shunter graph -o dot | dot -Tsvg > graph.svg
+    """
+    found = _of_file(file) if file is not None else _of_cluster(namespace, name)
+    if name is not None:
+        found = around(found, name)
+        if not found.nodes:
+            raise Invalid([Problem("JOB", "is not in this graph", name, "see all of it with: shunter graph")])
+    if output in (Picture.JSON, Picture.YAML):
+        print_document(found, Format(output.value))
+    elif output is Picture.DOT:
+        print("\n".join(_dot(found)))
+    else:
+        _show(found, plain=ascii or not _writes_unicode())
+
+
+def _of_file(file: str) -> Graph:
+    from shunter.model.job.manifests import JobReader  # all tables of fields: only those who read a file wait for them
+
+    numbers = count(1)
+    reader = JobReader(None)
+    specs = reader.read_all(read_file(file), default_namespace=None, make_name=lambda: f"(no name {next(numbers)})")
+    return graph_of_specs(specs)
+
+
+def _of_cluster(namespace: str, name: str | None) -> Graph:
+    """All unfinished jobs; or what hangs together with one, whether it has ended or not."""
+    with open_client(namespace) as client:
+        states = UNFINISHED if name is None else ()
+        views = [job.view for job in client.jobs(states=states, limit=JOBS_DRAWN_MAX)]
+        if len(views) == JOBS_DRAWN_MAX:
+            tell(f"only the newest {JOBS_DRAWN_MAX:,} jobs are looked at")
+        if name is not None:
+            if not any(name in (view.name, f"{view.name}@{view.run}") for view in views):
+                views.append(client.job(name).view)
+            views = connected(views, name)
+        return graph_of_views(views, _ended(client, views))
+
+
+def _ended(client: Client, views: Iterable[JobView]) -> dict[str, str]:
+    """States of the jobs that are named by others and have ended."""
+    known = {name for view in views for name in (view.name, f"{view.name}@{view.run}")}
+    edges = [(edge, view) for view in views if view.terms is not None for edge in view.terms.after]
+    found = {edge.name: edge.outcome for edge, _ in edges if edge.outcome is not None}
+    asked = {edge.name: view.namespace for edge, view in edges if edge.name not in known and edge.name not in found}
+    for name, namespace in list(asked.items())[:ENDED_ASKED_MAX]:
+        try:
+            found[name] = client.job(name, namespace).state
+        except NotFound:
+            continue  # its history is gone already
+    return found
+
+
+def _show(found: Graph, plain: bool) -> None:
+    if not found.nodes:
+        tell("there are no unfinished jobs")
+        return
+    boxes = [Box(node.name, tuple(_lines(node, found)), node.state or "") for node in found.nodes]
+    edges = list(dict.fromkeys((edge.before, edge.after) for edge in found.edges))
+    width = shutil.get_terminal_size().columns if on_terminal(sys.stdout) else None
+    drawn = draw(boxes, edges, width) if len(boxes) <= BOXES_MAX else None
+    if drawn is None:
+        _list(found)
+        return
+    for number, canvas in enumerate(drawn):
+        if number:
+            print()
+        for line in canvas.lines(coloured, plain=plain):
+            print(line)
+
+
+def _lines(node: Node, found: Graph) -> Iterable[str]:
+    yield node.name
+    tasks = f"{node.count:,} tasks" if node.count > 1 else ""
+    if facts := ", ".join(filter(None, (node.state or "", tasks, node.note))):
+        yield facts
+    yield from dict.fromkeys(filter(None, (_condition(edge) for edge in found.edges if edge.after == node.name)))
+
+
+def _condition(edge: Link) -> str:
+    """What an edge says beside that one comes after the other; or, where that came otherwise, what did."""
+    if edge.is_unmet:
+        return f"{'although' if edge.otherwise == 'run' else 'not run:'} {edge.on} {edge.outcome}"
+    if edge.when != SUCCEEDED or edge.otherwise == "run":
+        return f"if {edge.on} {edge.when}" + (", or cannot be" if edge.otherwise == "run" else "")
+    return ""
+
+
+def _list(found: Graph) -> None:
+    """For a graph that is wider than the terminal, or too large."""
+
+    waits: dict[str, list[str]] = {}
+    for edge in found.edges:
+        waits.setdefault(edge.after, []).append(edge.before + (f" ({_label(edge)})" if _label(edge) else ""))
+    facts = [(node.name, node.state or "-", f"{node.count:,}" if node.count else "-") for node in found.nodes]
+    room = _room_beside(facts)
+
+    def rows() -> Iterable[list[str]]:
+        for fact in facts:
+            text = ", ".join(waits.get(fact[0], ())) or "-"
+            first, *rest = textwrap.wrap(text, room, break_on_hyphens=False) if room else [text]
+            yield [*fact, first]
+            yield from (["", "", "", more] for more in rest)
+
+    columns = [Column(title, right=title == "TASKS") for title in LISTED]
+    print_table(columns, rows(), state_column=1)
+
+
+def _room_beside(facts: Sequence[Sequence[str]]) -> int | None:
+    """How wide the last column may be; None where there is no terminal to be kept to."""
+    if not on_terminal(sys.stdout):
+        return None
+    widths = [max(len(title), *map(len, cells)) for title, cells in zip(LISTED, zip(*facts, strict=True), strict=False)]
+    taken = sum(widths) + len(widths) * len(GAP)
+    return max(shutil.get_terminal_size().columns - taken, len(LISTED[-1]))
+
+
+def _dot(found: Graph) -> Iterable[str]:
+    """For Graphviz."""
+    yield "digraph jobs {"
+    yield "  node [shape=box];"
+    for node in found.nodes:
+        label = "\\n".join(_escaped(part) for part in (node.name, node.state or "", node.note) if part)
+        yield f'  "{_escaped(node.name)}" [label="{label}"];'
+    for edge in found.edges:
+        label = f' [label="{_label(edge)}"]' if _label(edge) else ""
+        yield f'  "{_escaped(edge.before)}" -> "{_escaped(edge.after)}"{label};'
+    yield "}"
+
+
+def _label(edge: Link) -> str:
+    if edge.is_unmet:
+        return f"{edge.when}, but it {'was ' if edge.outcome == 'cancelled' else ''}{edge.outcome}"
+    if edge.otherwise == "run":
+        return f"{edge.when}, or cannot be"
+    return edge.when if edge.when != SUCCEEDED else ""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _writes_unicode() -> bool:
+    return (sys.stdout.encoding or "ascii").lower().replace("-", "") == "utf8"

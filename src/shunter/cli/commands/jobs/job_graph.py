@@ -1,0 +1,191 @@
+"""The graph of jobs, and of groups where they wait for one another: from manifests, or from what a cluster knows.
+
+Pure; called by `cli.commands.jobs.graph`. A job whose groups have edges of their own is drawn as its groups: what the
+job waits for comes before its first groups, and what waits for the job comes after its last ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from shunter.cli.render.graph_layout import topological
+from shunter.model.job.spec import JobSpec
+from shunter.model.rest.views import EdgeView, JobView
+
+SUCCEEDED = "succeeded"  # what an edge waits for unless it says otherwise
+ELSEWHERE = "not here"  # of a job that a file names but does not hold
+
+
+class Node(msgspec.Struct, kw_only=True):
+    name: str  # JOB, JOB@RUN or JOB/GROUP
+    job: str
+    group: str | None = None
+    count: int = 0
+    state: str | None = None  # of a job that is on a cluster
+    note: str = ""
+
+
+class Link(msgspec.Struct, kw_only=True):
+    before: str
+    after: str
+    on: str  # the job or group whose end counts: that of a whole job, where its last groups are drawn
+    when: str = SUCCEEDED
+    otherwise: str = "cancel"
+    open: bool = True
+    outcome: str | None = None  # how what was waited for ended, if it had
+
+    @property
+    def is_unmet(self) -> bool:
+        return self.outcome is not None and self.when not in ("finished", self.outcome)
+
+
+class Graph(msgspec.Struct):
+    nodes: list[Node]
+    edges: list[Link]
+
+
+@dataclass(slots=True)
+class _Part:
+    name: str
+    count: int
+    state: str | None
+    after: Sequence[EdgeView]
+
+
+@dataclass(slots=True)
+class _Job:
+    """One job of either origin. `known_as` has all names by which edges may call it."""
+
+    name: str
+    known_as: tuple[str, ...]
+    count: int
+    state: str | None
+    after: Sequence[EdgeView]
+    parts: list[_Part] = field(default_factory=list)
+
+
+def graph_of_specs(specs: Iterable[JobSpec]) -> Graph:
+    jobs = []
+    for spec in specs:
+        parts = [_Part(group.name, group.count, None, _edges(group.after, "group")) for group in spec.groups]
+        jobs.append(_Job(spec.name, (spec.name,), spec.count, None, _edges(spec.options.after, "job"), parts))
+    return _graph(jobs, {})
+
+
+def graph_of_views(views: Iterable[JobView], ended: Mapping[str, str]) -> Graph:
+    """`ended` has the states of jobs that are named but not among the views."""
+    jobs = []
+    seen: dict[str, int] = {}
+    ordered = sorted(views, key=lambda view: view.id)
+    for view in ordered:
+        seen[view.name] = seen.get(view.name, 0) + 1
+    for view in ordered:
+        run = _run_of(view)
+        name = run if seen[view.name] > 1 else view.name
+        parts = [_Part(group.name, group.count, group_state(group.counts), group.after) for group in view.groups]
+        after = view.terms.after if view.terms is not None else ()
+        jobs.append(_Job(name, (view.name, run), view.count, view.state, after, parts))
+    return _graph(jobs, ended)
+
+
+def connected(views: Sequence[JobView], name: str) -> list[JobView]:
+    """The runs that a job hangs together with, over however many edges: its unfinished runs, else its newest one.
+    `views` are the newest first."""
+    named = [view for view in views if name in (view.name, _run_of(view))]
+    wanted = [view for view in named if view.ended_at is None] or named[:1]
+    by_name = {view.name: view for view in reversed(views)} | {_run_of(view): view for view in views}
+    neighbours: dict[int, list[JobView]] = {}
+    for view in views:
+        for edge in view.terms.after if view.terms is not None else ():
+            if (other := by_name.get(edge.name)) is not None:
+                neighbours.setdefault(view.id, []).append(other)
+                neighbours.setdefault(other.id, []).append(view)
+    found = {view.id: view for view in wanted}
+    while wanted:
+        for other in neighbours.get(wanted.pop().id, ()):
+            if other.id not in found:
+                found[other.id] = other
+                wanted.append(other)
+    return list(found.values())
+
+
+def _run_of(view: JobView) -> str:
+    return f"{view.name}@{view.run}"
+
+
+def group_state(counts: Mapping[str, int]) -> str:
+    """One word for a group: the first of these that any of its tasks is in."""
+    order = ("running", "stopping", "assigned", "queued", "waiting", "failed", "cancelled", SUCCEEDED)
+    return next((state for state in order if counts.get(state)), "waiting")
+
+
+def around(graph: Graph, name: str) -> Graph:
+    """Only what hangs together with a job."""
+    wanted = {node.name for node in graph.nodes if name in (node.name, node.job, node.job.partition("@")[0])}
+    while True:
+        more = {end for edge in graph.edges for end in (edge.before, edge.after) if {edge.before, edge.after} & wanted}
+        if more <= wanted:
+            break
+        wanted |= more
+    nodes = [node for node in graph.nodes if node.name in wanted]
+    return Graph(nodes, [edge for edge in graph.edges if edge.before in wanted])
+
+
+def _edges(after: Iterable[object], target: str) -> list[EdgeView]:
+    return [
+        EdgeView(name=getattr(edge, target), when=edge.when, otherwise=edge.otherwise, open=True)  # type: ignore[attr-defined]
+        for edge in after
+    ]
+
+
+def _graph(jobs: Sequence[_Job], ended: Mapping[str, str]) -> Graph:
+    graph = Graph([], [])
+    firsts: dict[str, list[str]] = {}
+    lasts: dict[str, list[str]] = {}
+    known = {alias: job.name for job in jobs for alias in job.known_as}
+    for job in jobs:
+        _add_job(graph, job, firsts, lasts)
+    for job in jobs:
+        for edge in job.after:
+            before = known.get(edge.name)
+            if before is None or before == job.name:
+                before = edge.name
+                if before not in lasts:
+                    state = ended.get(before)
+                    graph.nodes.append(Node(name=before, job=before, state=state, note="" if state else ELSEWHERE))
+                    lasts[before] = [before]
+            shown = msgspec.structs.replace(edge, name=before)
+            graph.edges += [_link(upper, lower, shown) for upper in lasts[before] for lower in firsts[job.name]]
+    return _sorted(graph)
+
+
+def _add_job(graph: Graph, job: _Job, firsts: dict[str, list[str]], lasts: dict[str, list[str]]) -> None:
+    if not any(part.after for part in job.parts):
+        groups = ", ".join(part.name for part in job.parts) if len(job.parts) > 1 else ""
+        graph.nodes.append(Node(name=job.name, job=job.name, count=job.count, state=job.state, note=groups))
+        firsts[job.name] = lasts[job.name] = [job.name]
+        return
+    named = {part.name: f"{job.name}/{part.name}" for part in job.parts}
+    for part in job.parts:
+        node = Node(name=named[part.name], job=job.name, group=part.name, count=part.count, state=part.state)
+        graph.nodes.append(node)
+        graph.edges += [_link(named[edge.name], node.name, edge) for edge in part.after]
+    waited_for = {edge.name for part in job.parts for edge in part.after}
+    firsts[job.name] = [named[part.name] for part in job.parts if not part.after]
+    lasts[job.name] = [name for part, name in named.items() if part not in waited_for]
+
+
+def _link(before: str, after: str, edge: EdgeView) -> Link:
+    return Link(
+        before=before, after=after, on=edge.name, when=edge.when, otherwise=edge.otherwise, open=edge.open,
+        outcome=edge.outcome,
+    )  # fmt: skip
+
+
+def _sorted(graph: Graph) -> Graph:
+    """What is waited for first, as people read."""
+    ends = list(dict.fromkeys((edge.before, edge.after) for edge in graph.edges))
+    nodes = {node.name: node for node in graph.nodes}
+    return Graph([nodes[name] for name in topological(list(nodes), ends)], graph.edges)

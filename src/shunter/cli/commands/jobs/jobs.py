@@ -1,0 +1,255 @@
+"""The commands that look at jobs: jobs, job, tasks."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import Annotated
+
+import msgspec
+import typer
+
+from shunter.cli.connection import open_client
+from shunter.cli.exit_codes import tell
+from shunter.cli.options import Format, JobName, Limit, Namespace, Output, States, pairs
+from shunter.cli.render.progress import done
+from shunter.cli.render.tables import (
+    MEASURED_ROWS_MAX,
+    Column,
+    age,
+    counted,
+    print_document,
+    print_facts,
+    print_items,
+    print_table,
+    took_s,
+)
+from shunter.model.job.spec import NAMESPACE_DEFAULT, QUEUE_DEFAULT
+from shunter.model.resources import format_duration
+from shunter.model.rest.views import GroupView, JobTerms, JobView, TaskView
+from shunter.sdk.client import Job
+
+JOBS_SHOWN = 100
+ENTRY_SHOWN = 40  # characters of a task's line
+TASKS_SHOWN = 10  # of one job, in its own view
+
+
+def jobs(
+    states: States = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option("--label", metavar="KEY=VALUE", help="Only those with this label. May be repeated."),
+    ] = None,
+    limit: Limit = JOBS_SHOWN,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """List jobs, newest first.
+
+    \b
+    shunter jobs --state running --state pending
+    shunter jobs --label team=film --output json
+    shunter jobs -n '*' --limit 0          all jobs of all namespaces
+    """
+    with open_client(namespace) as client:
+        found = client.jobs(states=states or (), labels=pairs(label, "--label"), limit=limit or None)
+        views = (each.view for each in found)
+        if output is not Format.TABLE:
+            print_items(views, output)
+            return
+        spaces = namespace == "*"
+        titles = ["NAMESPACE"] * spaces + ["NAME", "RUN", "STATE", "DONE", "AGE", "TOOK", "COMMAND"]
+        columns = [Column(title, right=title in ("RUN", "DONE", "AGE", "TOOK")) for title in titles]
+        shown = print_table(columns, (_job_row(view, spaces) for view in views), titles.index("STATE"))
+        if shown == limit:
+            tell(f"the newest {limit} jobs are shown; --limit 0 shows all")
+
+
+def job(name: JobName, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
+    """Show one job: its state, what it asked for, and its tasks.
+
+    \b
+    shunter job render            the newest run
+    shunter job render@3          the third run
+    shunter job render -o json    everything, with all its tasks
+    """
+    with open_client(namespace) as client:
+        found = client.job(name)
+        if output is not Format.TABLE:
+            print_document(msgspec.to_builtins(found.view) | {"tasks": list(found.tasks())}, output)
+            return
+        _describe(found)
+
+
+def tasks(
+    name: JobName,
+    states: States = None,
+    all: Annotated[
+        bool, typer.Option("--all", help="Also those of a service or system job that were replaced.")
+    ] = False,
+    limit: Limit = 0,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """List the tasks of a job, by index. With --all, what stood for a task earlier has a name like web/3~7, which
+    shunter logs takes too.
+
+    \b
+    shunter tasks render --state failed
+    shunter tasks render --output json
+    shunter tasks web --all
+    """
+    with open_client(namespace) as client:
+        found = client.job(name).tasks(states=states or (), limit=limit or None, all=all)
+        if all:
+            found = iter(sorted(found, key=_by_instance))
+        if output is not Format.TABLE:
+            print_items(found, output)
+        else:
+            _print_tasks(found)
+
+
+def _by_instance(task: TaskView) -> tuple[str, int, bool, str]:
+    """What stood for an instance, one after the other; the present one last."""
+    _, tilde, piece = task.name.rpartition("~")
+    return task.group, task.index, not tilde, piece.rjust(9) if tilde else ""
+
+
+def _job_row(view: JobView, with_namespace: bool) -> list[str]:
+    return [
+        *([view.namespace] if with_namespace else []),
+        view.name,
+        str(view.run),
+        view.state,
+        done_of(view),
+        age(view.submitted_at),
+        _duration(view.started_at, view.ended_at),
+        what(view),
+    ]
+
+
+def what(view: JobView | GroupView) -> str:
+    """The command; of a container, with its image."""
+    return " ".join(filter(None, [f"[{view.image}]" if view.image else "", command_line(view.command)]))
+
+
+def done_of(view: JobView) -> str:
+    """How many have ended; of what is kept up, how many run."""
+    if view.update is not None and not view.ended_at:
+        return f"{view.counts.get('running', 0)}/{view.count} up"
+    failed = view.counts.get("failed", 0)
+    return f"{done(view.counts)}/{view.count}" + (f" ({failed} failed)" if failed and view.count > 1 else "")
+
+
+def _describe(found: Job) -> None:
+    view = found.view
+    times = [("submitted", view.submitted_at), ("started", view.started_at), ("ended", view.ended_at)]
+    facts = [
+        ("state", view.state + (f": {view.reason}" if view.reason else "")),
+        ("tasks", f"{view.count:,}: {counted(view.counts)}"),
+        ("image", "" if view.groups else view.image or ""),
+        ("command", "" if view.groups else command_line(view.command)),
+        ("resources", "" if view.groups else _amounts(view.resources)),
+        ("type", f"{view.type}, priority {view.priority}"),
+        ("version", _version(view)),
+        ("labels", ", ".join(f"{key}={value}" for key, value in view.labels.items())),
+        *((word, f"{at} ({age(at)} ago)") for word, at in times if at),
+        ("took", _duration(view.started_at, view.ended_at) if view.ended_at else ""),
+        ("user", view.user),
+        *_terms(view.terms),
+    ]
+    print_facts(f"{view.name}@{view.run} in namespace {view.namespace}, id {view.id}", facts)
+    if view.groups:
+        print()
+        _print_groups(view.groups)
+    notable = [state for state in view.counts if state != "succeeded"]
+    if notable:
+        print()
+        wanted = () if view.update is not None else notable  # what is being replaced goes on beside its successor
+        shown = _print_tasks(found.tasks(states=wanted, limit=TASKS_SHOWN))
+        if shown == TASKS_SHOWN:
+            tell(f"only {TASKS_SHOWN} tasks are shown; all of them: shunter tasks {view.name}")
+
+
+def _terms(terms: JobTerms | None) -> list[tuple[str, str]]:
+    """What of a job is not plain."""
+    if terms is None:
+        return []
+    missed = ", which it missed" if terms.deadline_missed else ""
+    return [
+        ("waits for", "; ".join(terms.waits_for)),
+        ("queue", terms.queue if terms.queue != QUEUE_DEFAULT else ""),
+        ("start at", terms.start_at or ""),
+        ("deadline", f"{terms.deadline}{missed}" if terms.deadline else ""),
+        ("timeout", f"{format_duration(terms.timeout_s)} for the whole job" if terms.timeout_s else ""),
+        ("fails at", f"{terms.failures_max} failed tasks" if terms.failures_max else ""),
+    ]
+
+
+def _print_groups(groups: Sequence[GroupView]) -> None:
+    titles = ["GROUP", "TASKS", "AFTER", "RESOURCES", "COMMAND"]
+    rows = (
+        [
+            group.name,
+            counted(group.counts),
+            ", ".join(edge.name for edge in group.after) or "-",
+            _amounts(group.resources),
+            what(group),
+        ]
+        for group in groups
+    )
+    print_table([Column(title) for title in titles], rows)
+
+
+def _amounts(resources: dict[str, str]) -> str:
+    return ", ".join(f"{name} {amount}" for name, amount in resources.items())
+
+
+def _version(view: JobView) -> str:
+    """`2: updating, 1 of 3 updated, 3 healthy (version 2 by ada)`; nothing for what is never updated."""
+    update = view.update
+    if update is None:
+        return ""
+    progress = f"{update.updated} of {update.wanted} updated, {update.healthy} healthy"
+    return f"{view.version}: {update.status}, {progress}" + (f" ({update.reason})" if update.reason else "")
+
+
+def _print_tasks(found: Iterator[TaskView]) -> int:
+    """With what each task is for, where an array counts as it likes or every task has a line of its own."""
+    first = list(islice(found, MEASURED_ROWS_MAX))
+    is_for = any(task.entry is not None or task.array_index is not None for task in first)
+    titles = ["TASK", "STATE", *(["FOR"] if is_for else []), "ATTEMPT", "NODE", "EXIT", "STARTED", "TOOK", "REASON"]
+    columns = [Column(title, right=title in ("ATTEMPT", "EXIT", "STARTED", "TOOK")) for title in titles]
+    return print_table(columns, (_task_row(task, is_for) for task in chain(first, found)), state_column=1)
+
+
+def _task_row(task: TaskView, is_for: bool) -> list[str]:
+    index = "-" if task.array_index is None else str(task.array_index)
+    return [
+        task.name,
+        task.state,
+        *([index if task.entry is None else task.entry[:ENTRY_SHOWN]] if is_for else []),
+        str(task.attempt),
+        task.node or "-",
+        "-" if task.exit_code is None else str(task.exit_code),
+        age(task.started_at),
+        _duration(task.started_at, task.ended_at),
+        task.reason or _condition(task),
+    ]
+
+
+def _condition(task: TaskView) -> str:
+    """Of what runs: whether its checks pass, and where it is reached."""
+    health = "" if task.healthy is None else "healthy" if task.healthy else "not healthy"
+    return ", ".join(filter(None, [health, *(f"{name} on port {port}" for name, port in task.ports.items())]))
+
+
+def _duration(started_at: str | None, ended_at: str | None) -> str:
+    seconds = took_s(started_at, ended_at)
+    return "-" if seconds is None else format_duration(seconds)
+
+
+def command_line(words: Sequence[str]) -> str:
+    """A command as one would type it."""
+    return shlex.join(words)

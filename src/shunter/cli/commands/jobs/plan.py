@@ -1,0 +1,170 @@
+"""The commands about decisions: why, plan, policies."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from shunter.cli.commands.jobs.submit import refuse_objects
+from shunter.cli.completion import complete_policies
+from shunter.cli.connection import open_client
+from shunter.cli.exit_codes import JOB_FAILED
+from shunter.cli.manifest_files import File, read_file
+from shunter.cli.options import Format, JobOrTask, Namespace, Output, job_and_task
+from shunter.cli.registry import plain_typer
+from shunter.cli.render.tables import Column, coloured, print_document, print_items, print_table
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.views import PlannedJobView, PlanView, PolicyView, ReasonView, StartView, WhyView
+
+NODES_SHOWN = 10  # of one job's placements
+REASONS_SHOWN = 3  # of one job that would wait
+
+policies = plain_typer(invoke_without_command=True)
+
+
+def why(name: JobOrTask, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
+    """Say why a job, or one of its tasks, is in the state it is in.
+
+    For what waits: the reasons, counted by nodes; the single changes that would start it now, the smallest first, each
+    tried out on a copy of the cluster; and when it may start as it is, with what that rests on.
+
+    \b
+    shunter why render
+    shunter why render/4
+    """
+    job, task = job_and_task(name)
+    with open_client(namespace) as client:
+        found = client.why(job, task)
+    if output is not Format.TABLE:
+        print_document(found, output)
+    else:
+        _tell_why(found)
+
+
+def plan(
+    file: File,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """Say what submitting a manifest file would do now, without doing it.
+
+    Which tasks would start and where, which tasks of others would be preempted, and what would wait and why. The exit
+    code is 0 when everything would start, 1 when something would wait, 2 when the submit would be refused.
+
+    \b
+    shunter plan -f job.yaml
+    shunter plan -f job.yaml && shunter submit -f job.yaml
+    """
+    manifests = read_file(file)
+    refuse_objects(manifests, file)
+    with open_client(namespace) as client:
+        found = client.plan(manifests)
+    if output is not Format.TABLE:
+        print_document(found, output)
+    else:
+        _tell_plan(found)
+    if not found.starts:
+        raise typer.Exit(JOB_FAILED)
+
+
+@policies.callback()
+def show_policies(context: typer.Context, output: Output = Format.TABLE) -> None:
+    """List who can decide where tasks run: built-in policies, those of plugins, and external schedulers. Or choose one.
+
+    A star marks the policy that decides, and the filters of plugins, which always hold. A plugin that could not be
+    loaded, or that failed when it was asked, is shown with its error; the default decides whenever it fails. An
+    external scheduler is chosen as remote:NAME, also before it is connected; while it is silent, the fallback decides.
+
+    \b
+    shunter policies
+    shunter policies use bin-pack
+    shunter policies use remote:mine
+    """
+    if context.invoked_subcommand is None:
+        with open_client() as client:
+            _print_policies(client.policies(), output)
+
+
+@policies.command("use")
+def use_policy(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="One of `shunter policies`.", autocompletion=complete_policies)
+    ],
+    output: Output = Format.TABLE,
+) -> None:
+    """Let another policy decide, from now on and after a restart too. Nothing that runs is moved.
+
+    \b
+    shunter policies use bin-pack
+    """
+    with open_client() as client:
+        _print_policies(client.use_policy(name), output)
+
+
+def _tell_why(found: WhyView) -> None:
+    print(found.sentence)
+    if found.reasons:
+        print()
+        _print_reasons(found.reasons)
+    if found.suggestions:
+        print("\nAny one of these would start it now:")
+        for each in found.suggestions:
+            print(f"  {each.text}  ({each.field})")
+    if found.start is not None:
+        print(f"\n{_start(found.start)}")
+
+
+def _start(start: StartView) -> str:
+    if start.at is None:
+        return f"No estimate of its start: {start.basis}."
+    at = datetime.fromisoformat(start.at).astimezone()
+    now = datetime.now().astimezone()
+    return f"It may start about {at:%H:%M:%S}{'' if at.date() == now.date() else f' on {at:%Y-%m-%d}'}: {start.basis}."
+
+
+def _print_reasons(reasons: list[ReasonView]) -> None:
+    columns = [Column("NODES", right=True), Column("REASON"), Column("FOR EXAMPLE")]
+    rows = ([f"{each.nodes:,}" if each.nodes else "-", each.text, ", ".join(each.examples)] for each in reasons)
+    print_table(columns, rows)
+
+
+def _tell_plan(found: PlanView) -> None:
+    for job in found.jobs:
+        print(f"{job.name}: {_verdict(job)}")
+        for placement in job.placements[:NODES_SHOWN]:
+            group = f" ({placement.group})" if placement.group != "main" else ""
+            print(f"  {placement.node}  {placement.count:,} task{'s' if placement.count != 1 else ''}{group}")
+        _say_more(len({each.node for each in job.placements[NODES_SHOWN:]}), "  ")
+        for reason in job.reasons[:REASONS_SHOWN]:
+            nodes = f"{reason.nodes:,} node{'s' if reason.nodes != 1 else ''}: " if reason.nodes else ""
+            print(f"  {nodes}{reason.text}")
+    for preemption in found.preemptions[:NODES_SHOWN]:
+        print(f"ends first: {preemption.count:,} of {preemption.name} on {preemption.node}")
+    _say_more(len({each.node for each in found.preemptions[NODES_SHOWN:]}))
+    print(f"\n{found.sentence}")
+
+
+def _say_more(nodes: int, indent: str = "") -> None:
+    if nodes:
+        print(f"{indent}and {'on ' if not indent else ''}{nodes:,} more node{'s' if nodes != 1 else ''}")
+
+
+def _verdict(job: PlannedJobView) -> str:
+    colours = {"starts": "running", "waits": "cancelled"}
+    return f"{coloured(colours.get(job.verdict, 'queued'), job.verdict)}; {job.sentence}"
+
+
+def _print_policies(found: list[PolicyView], output: Format) -> None:
+    if output is not Format.TABLE:
+        print_items(found, output)
+        return
+    columns = [Column(""), Column("NAME"), Column("KIND"), Column("SOURCE"), Column("ERROR")]
+    rows = (["*" if each.active else "", each.name, each.kind, each.source, _error(each)] for each in found)
+    print_table(columns, rows)
+
+
+def _error(view: PolicyView) -> str:
+    times = f" ({view.failures:,} times; the default decided)" if view.failures else ""
+    return f"{view.error}{times}" if view.error else ""

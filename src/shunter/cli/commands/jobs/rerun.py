@@ -1,0 +1,179 @@
+"""The commands that do things again or not yet: dead list, replay, purge; retry; hold, release."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from shunter.cli.commands.jobs.stop import Jobs, print_run, wait_for
+from shunter.cli.completion import complete_jobs
+from shunter.cli.connection import open_client
+from shunter.cli.exit_codes import tell
+from shunter.cli.options import Format, JobName, Limit, Namespace, Output
+from shunter.cli.registry import plain_typer
+from shunter.cli.render.tables import Column, age, print_document, print_done, print_items, print_table, telling
+from shunter.model.errors import Invalid, Problem
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.admin_views import DeadView
+
+LETTERS_SHOWN = 100
+
+dead = plain_typer(invoke_without_command=True)
+Which = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NUMBER|JOB]...", help="Letters by number, or a job's.", autocompletion=complete_jobs),
+]
+All = Annotated[bool, typer.Option("--all", help="All of the namespace.")]
+
+
+@dead.callback()
+def overview(context: typer.Context, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
+    """List, replay or purge dead letters: tasks that gave up after all the restarts that their policy gives them.
+
+    They are kept until they are replayed or purged, the newest 10,000 of them.
+
+    \b
+    shunter dead list
+    shunter dead replay 17 18          run just these tasks again
+    shunter dead replay render         all of one job
+    shunter dead purge --all
+    """
+    if context.invoked_subcommand is None:
+        _list(None, LETTERS_SHOWN, namespace, output)
+
+
+@dead.command("list")
+def list_all(
+    job: Annotated[str | None, typer.Argument(metavar="[JOB]", help="Only of this job.")] = None,
+    limit: Limit = LETTERS_SHOWN,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """List dead letters, oldest first.
+
+    \b
+    shunter dead list
+    shunter dead list render --output json
+    """
+    _list(job, limit, namespace, output)
+
+
+@dead.command("replay")
+def replay(
+    which: Which = None,
+    all_letters: All = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the runs have ended.")] = False,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """Run just the dead tasks again, each with its own index, as a new run of their job. Prints NAME@RUN of each run.
+
+    With --all, letters of jobs that have not ended are left for later.
+
+    \b
+    shunter dead replay 17
+    shunter dead replay render --wait
+    shunter dead replay --all
+    """
+    numbers, job = _choice(which, all_letters)
+    with open_client(namespace) as client:
+        replayed = client.replay_dead(numbers, job=job)
+        if output is not Format.TABLE:
+            print_document(replayed, output)
+        else:
+            for run in replayed.items:
+                print(f"{run.name}@{run.run}", flush=True)
+        if replayed.left:
+            tell(f"{replayed.left} letters are left: their jobs have not ended, or history forgot them")
+        if wait:
+            raise typer.Exit(wait_for([client.job(f"id:{run.id}", run.namespace) for run in replayed.items]))
+
+
+@dead.command("purge")
+def purge(
+    which: Which = None,
+    all_letters: All = False,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """Forget dead letters.
+
+    \b
+    shunter dead purge 17 18
+    shunter dead purge --all
+    """
+    numbers, job = _choice(which, all_letters)
+    with open_client(namespace) as client:
+        purged = client.purge_dead(numbers, job=job)
+        print_done(f"{purged:,} letter{'' if purged == 1 else 's'} purged", {"count": purged}, output)
+
+
+def retry(
+    name: JobName,
+    failed: Annotated[bool, typer.Option("--failed", help="Only the tasks that failed or were cancelled.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended.")] = False,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """Run a finished job again, as a new run of its name. Prints NAME@RUN.
+
+    With --failed, tasks keep their indexes, and SHUNTER_TASK_COUNT says how many there were at first.
+
+    \b
+    shunter retry render
+    shunter retry render@3 --failed --wait
+    """
+    with open_client(namespace) as client:
+        print_run(client.job(name).retry(failed=failed), wait, output)
+
+
+def hold(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
+    """Let nothing more of jobs start until they are released. What runs goes on.
+
+    \b
+    shunter hold render
+    """
+    with open_client(namespace) as client, telling(output) as tell_of:
+        for name in names:
+            job = client.job(name).hold()
+            tell_of(f"{name} is held", partial(getattr, job, "view"))
+
+
+def release(names: Jobs, namespace: Namespace = NAMESPACE_DEFAULT, output: Output = Format.TABLE) -> None:
+    """Let held jobs go on, also those that were submitted with hold: true.
+
+    \b
+    shunter release render
+    """
+    with open_client(namespace) as client, telling(output) as tell_of:
+        for name in names:
+            job = client.job(name).release()
+            tell_of(f"{name} is released", partial(getattr, job, "view"))
+
+
+def _choice(which: list[str] | None, all_letters: bool) -> tuple[list[int], str | None]:
+    words = which or []
+    names = [word for word in words if not word.isdecimal()]
+    if bool(words) == all_letters or len(names) > 1 or (names and len(words) > 1):
+        fix = "give numbers, or the name of one job, or --all"
+        raise Invalid([Problem("letters", "are not said", " ".join(words) or None, fix)])
+    return [int(word) for word in words if word.isdecimal()], names[0] if names else None
+
+
+def _list(job: str | None, limit: int, namespace: str, output: Format) -> None:
+    with open_client(namespace) as client:
+        found = client.dead_letters(job=job, limit=limit or None)
+        if output is not Format.TABLE:
+            print_items(found, output)
+            return
+        titles = ["NUMBER", "TASK", "EXIT", "AGE", "REASON"]
+        columns = [Column(title, right=title in ("NUMBER", "EXIT", "AGE")) for title in titles]
+        if print_table(columns, map(_row, found)) == limit:
+            tell(f"the oldest {limit} are shown; --limit 0 shows all")
+
+
+def _row(view: DeadView) -> list[str]:
+    code = "-" if view.exit_code is None else str(view.exit_code)
+    return [str(view.number), view.name, code, age(view.at), view.reason]

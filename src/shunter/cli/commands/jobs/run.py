@@ -1,0 +1,144 @@
+"""The command `run`: a command on the cluster as if it ran here, or an array of it with its progress."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from shunter.cli.commands.jobs import run_options as options
+from shunter.cli.connection import open_client
+from shunter.cli.exit_codes import DONE, INTERRUPTED, JOB_FAILED, tell
+from shunter.cli.follow import follow_submit
+from shunter.cli.options import Namespace, pairs
+from shunter.cli.render.progress import Progress
+from shunter.model.job.arrays import count_of, parse_array
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.views import FollowLine
+from shunter.sdk.client import Client
+from shunter.sdk.manifests import Manifest, job_manifest
+
+SIGNALLED = 128  # exit codes from here on mean that a signal ended the task
+
+Command = Annotated[
+    list[str] | None, typer.Argument(metavar="COMMAND...", help="The program and its arguments.", show_default=False)
+]
+
+
+def run(
+    command: Command = None,
+    env: options.Env = None,
+    dir: options.Dir = None,
+    stdout: options.Stdout = None,
+    stderr: options.Stderr = None,
+    user: options.User = None,
+    port: options.Ports = None,
+    count: options.Count = None,
+    array: options.ArrayText = None,
+    each_line: options.EachLine = None,
+    parallel_max: options.ParallelMax = None,
+    failures_max: options.FailuresMax = None,
+    gang: options.Gang = False,
+    cpu: options.Cpu = None,
+    memory: options.Memory = None,
+    disk: options.Disk = None,
+    gpu: options.Gpu = None,
+    resource: options.Resources = None,
+    exclusive: options.Exclusive = False,
+    datacenter: options.Datacenters = None,
+    constraint: options.Constraints = None,
+    priority: options.Priority = None,
+    queue: options.Queue = None,
+    after: options.After = None,
+    start_at: options.StartAt = None,
+    deadline: options.Deadline = None,
+    estimate: options.Estimate = None,
+    timeout: options.Timeout = None,
+    queue_timeout: options.QueueTimeout = None,
+    job_timeout: options.JobTimeout = None,
+    restart: options.Restart = None,
+    retries: options.Retries = None,
+    hold: options.Hold = False,
+    image: options.Image = None,
+    keep_entrypoint: options.KeepEntrypoint = False,
+    mount: options.Mounts = None,
+    network: options.Network = None,
+    name: options.Name = None,
+    label: options.Labels = None,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    detach: options.Detach = False,
+) -> None:
+    """Run a command on the cluster, in this folder, and wait for it.
+
+    One task: its output comes out here, and its exit code is the exit code (128+N for signal N, 125 where Shunter
+    itself failed). Several: a progress bar, then a summary; the exit code is 1 unless all succeeded. Ctrl-C ends the
+    job gracefully, a second one at once; so do TERM and a terminal that is closed. --detach leaves it running.
+
+    \b
+    shunter run -- echo hello
+    shunter run --count 10000 --cpu 1 -- /bin/true
+    shunter run --array 1-100:2%4 --stdout 'out/%i.txt' -- ./simulate.sh
+    shunter run --each-line files.txt -- sh -c 'gzip "$SHUNTER_ENTRY"'
+    shunter run --memory 2Gi --timeout 10m --retries 3 --env SEED=7 -- python train.py
+    shunter run --detach --name report --after nightly -- ./report.sh
+    shunter run --image busybox --mount .:/work:ro -- ls /work
+    """
+    lines = options.entries(each_line)
+    is_single = array is None and lines is None
+    said: dict[str, Any] = {
+        "name": name, "labels": pairs(label, "--label"), "env": options.environment(env),
+        "dir": dir or (None if image else os.getcwd()), "stdout": stdout, "stderr": stderr, "user": user,  # noqa: PTH109
+        "image": image, "mounts": mount, "ports": port, "network": network,
+        "count": 1 if count is None and is_single else count, "array": array, "entries": lines,
+        "parallel_max": parallel_max, "failures_max": failures_max, "gang": gang or None,
+        "exclusive": exclusive or None, "cpu": cpu, "memory": memory, "disk": disk,
+        "resources": options.countables(gpu, resource),
+        "datacenters": datacenter, "constraints": constraint, "priority": priority, "queue": queue, "after": after,
+        "start_at": start_at, "deadline": deadline, "estimate": estimate, "restart": restart, "retries": retries,
+        "timeout": options.timeouts(timeout, queue_timeout, job_timeout), "hold": hold or None,
+    }  # fmt: skip
+    if not command and not image:
+        raise typer.BadParameter("name the program to run, like: shunter run -- echo hello", param_hint="COMMAND")
+    words = command or []
+    if keep_entrypoint:
+        said["args"], words = words or None, []
+    with open_client(namespace) as client:
+        manifest = job_manifest(words, said)
+        if detach:
+            print(client.submit(manifest).name)
+            return
+        tasks = len(lines or ()) or (count_of(parse_array(array).parts) if array else count or 1)
+        raise typer.Exit(_run_task(client, manifest) if tasks == 1 else _run_array(client, manifest, tasks))
+
+
+def _run_task(client: Client, manifest: Manifest) -> int:
+    """The task's output as it comes; comes to its exit code."""
+    end, interrupted = follow_submit(client, manifest, "logs", _print_log)
+    view, code = end.end, end.exit_code
+    assert view is not None
+    is_its_own = code is not None and code < SIGNALLED and view.reason == f"exit code {code}"
+    if view.reason and view.state != "succeeded" and not interrupted and not is_its_own:
+        tell(f"{view.name} {view.state}: {view.reason}")
+    if code:
+        return code
+    return DONE if view.state == "succeeded" else INTERRUPTED if interrupted else JOB_FAILED
+
+
+def _print_log(line: FollowLine) -> None:
+    if line.log is not None:
+        stream = sys.stderr if line.log.stream == "stderr" else sys.stdout
+        stream.buffer.write(line.log.data)
+        stream.buffer.flush()
+
+
+def _run_array(client: Client, manifest: Manifest, count: int) -> int:
+    """A progress bar, then a summary; comes to 0 if all tasks succeeded."""
+    with Progress(count) as progress:
+        end, _ = follow_submit(client, manifest, "progress", progress.take)
+    assert end.end is not None
+    print(progress.summary(end.end))
+    if end.end.state != "succeeded" and end.end.reason:
+        tell(end.end.reason)
+    return DONE if end.end.state == "succeeded" else JOB_FAILED

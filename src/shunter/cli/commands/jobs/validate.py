@@ -1,0 +1,113 @@
+"""The command `validate`: all that is wrong with manifest files, without a cluster; and the schema for editors."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from shunter.cli.exit_codes import DONE, WRONG_USE
+from shunter.cli.manifest_files import located, places_of, read_file
+from shunter.cli.options import Format, Output
+from shunter.cli.render.tables import print_document
+from shunter.model.errors import Invalid, Problem
+
+if TYPE_CHECKING:
+    from shunter.model.files.mixed_files import Part
+
+
+class FileReport(msgspec.Struct, kw_only=True):
+    name: str
+    valid: bool
+    jobs: int
+    objects: int = 0
+    problems: list[Problem]
+
+
+def validate(
+    files: Annotated[
+        list[str] | None,
+        typer.Option("--file", "-f", metavar="FILE", help="YAML or JSON; - reads stdin. May be repeated."),
+    ] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of manifests, for editors.")] = False,
+    kind: Annotated[str, typer.Option(metavar="KIND", help="Of --schema: job, testbed, batchjob, scheduling.")] = "job",
+    output: Output = Format.TABLE,
+) -> None:
+    """Check manifest files without a cluster. The exit code is 0 if all of them are valid, else 2.
+
+    Every problem is told with its field, its value and the fix. Only a cluster knows whether the jobs
+    that a job waits for exist, and whether a node is large enough: ask it with shunter plan -f FILE.
+
+    \b
+    shunter validate -f job.yaml
+    shunter validate -f jobs/a.yaml -f jobs/b.yaml
+    shunter validate --schema > job.schema.json
+    shunter validate --schema --kind testbed
+    """
+    if schema:
+        print_document(_schema(kind), Format.YAML if output is Format.YAML else Format.JSON)
+        return
+    if not files:
+        raise typer.BadParameter("name a file to check, like: shunter validate -f job.yaml", param_hint="--file")
+    checked = [_check(file) for file in files]
+    if output is not Format.TABLE:
+        print_document({"items": [report for report, _ in checked]}, output)
+    else:
+        for report, places in checked:
+            _tell(report, places)
+    raise typer.Exit(DONE if all(report.valid for report, _ in checked) else WRONG_USE)
+
+
+def _schema(kind: str) -> dict[str, Any]:
+    from shunter.model.job.manifests import job_schema
+    from shunter.model.objects.object_manifests import find_kind, object_schema
+
+    return job_schema() if kind.lower() in ("job", "jobs") else object_schema(find_kind(kind, "--kind"))
+
+
+def _check(file: str) -> tuple[FileReport, list[str]]:
+    """What is wrong with it, and how a person finds each of its documents."""
+    from shunter.model.files.mixed_files import split
+    from shunter.model.objects.objects import KINDS
+
+    try:
+        documents = read_file(file)
+    except Invalid as error:
+        return FileReport(name=file, valid=False, jobs=0, problems=list(error.problems)), []
+    jobs, objects = split(documents)
+    if not any(document.get("kind") in KINDS for document in documents):  # what has no known kind is meant as a Job
+        jobs, objects = replace(jobs, documents=documents), replace(objects, documents=())
+    problems = _problems(jobs, objects)
+    counts = {"jobs": len(jobs.documents), "objects": len(objects.documents)}
+    return FileReport(name=file, valid=not problems, problems=problems, **counts), places_of([(file, documents)])
+
+
+def _problems(jobs: Part, objects: Part) -> list[Problem]:
+    from shunter.model.files.mixed_files import read_both
+    from shunter.model.job.manifests import JobReader, validate_documents
+    from shunter.model.objects.object_manifests import object_problems, read_objects
+    from shunter.planning.filter.cel import parse_constraint, parse_job_match
+
+    if not jobs.documents:
+        return object_problems(objects.documents)
+    if not objects.documents:
+        return validate_documents(jobs.documents, check_constraint=parse_constraint, check_job_match=parse_job_match)
+    reader = JobReader(parse_constraint, parse_job_match)
+    try:
+        read_both(jobs, partial(reader.read_all, default_namespace=None, make_name=str), objects, read_objects)
+    except Invalid as error:
+        return list(error.problems)
+    return []
+
+
+def _tell(report: FileReport, places: list[str]) -> None:
+    if report.valid:
+        counted = [(report.jobs, "job"), (report.objects, "object")]
+        found = [f"{count} {word}{'s' if count != 1 else ''}" for count, word in counted if count]
+        print(f"{report.name}: valid, {', '.join(found)}")
+    for problem in located(report.problems, places):
+        print(f"{report.name}: {problem}", file=sys.stderr)

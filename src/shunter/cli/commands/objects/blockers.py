@@ -1,0 +1,58 @@
+"""Who stands in the way of a Scheduling that waits, though it has ended: a Scheduling keeps what it claimed until it is
+deleted, which newcomers do not expect. Used by `describe` and `apply --wait`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shunter.cli.render.object_tables import state_of
+from shunter.model.errors import NotFound
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.object_views import ObjectView
+from shunter.sdk.client import Client
+
+ASKED_MAX = 20  # jobs of which is asked who has them
+ACQUIRE_STATE = "AcquireState"
+ENDED_STATES = ("CompletedState", "FailedState")
+
+
+def ended_holders(client: Client, each: ObjectView) -> list[ObjectView]:
+    """The Schedulings that have ended and still hold what this one waits to claim. Nothing passes them by itself."""
+    if state_of(each) != ACQUIRE_STATE:
+        return []
+    claims: list[dict[str, str]] = []
+    for kind, reference in [("Testbed", each.spec["testbed"]), *(("BatchJob", job) for job in _jobs(each))]:
+        held = _get(client, kind, reference)
+        if held is not None:
+            claim = held.spec.get("activeScheduling")
+            claims += held.status.get("claims", []) if kind == "Testbed" else [claim] if claim else []
+    names = {(claim["namespace"], claim["name"]) for claim in claims} - {(each.namespace, each.name)}
+    found = (_get(client, "Scheduling", {"namespace": space, "name": name}) for space, name in sorted(names))
+    return [other for other in found if other is not None and state_of(other) in ENDED_STATES]
+
+
+def jobs_of_it(client: Client, each: ObjectView) -> list[ObjectView]:
+    """The BatchJobs that it claims, of the first that it names."""
+    me = {"namespace": each.namespace, "name": each.name}
+    found = (_get(client, "BatchJob", job) for job in _jobs(each))
+    return [job for job in found if job is not None and job.spec.get("activeScheduling") == me]
+
+
+def _jobs(each: ObjectView) -> list[dict[str, Any]]:
+    if "queueBased" in each.spec:
+        named = each.spec["queueBased"]
+    else:
+        named = [job["name"] for job in each.spec["slotBased"]["jobs"]]
+    return list({(job["namespace"], job["name"]): job for job in named}.values())[:ASKED_MAX]
+
+
+def _get(client: Client, kind: str, reference: dict[str, Any]) -> ObjectView | None:
+    try:
+        return client.get(kind, reference["name"], reference["namespace"])
+    except NotFound:
+        return None
+
+
+def what_it_keeps(each: ObjectView) -> str:
+    space = "" if each.namespace == NAMESPACE_DEFAULT else f" -n {each.namespace}"
+    return f"it keeps its testbed and its jobs until it is deleted: shunter delete scheduling {each.name}{space}"

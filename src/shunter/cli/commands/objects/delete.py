@@ -1,0 +1,130 @@
+"""The command `delete`: Testbeds, BatchJobs and Schedulings by name, or all that a file describes."""
+
+from __future__ import annotations
+
+import math
+import time
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from shunter.cli.commands.objects.object_options import complete_objects, kind_of
+from shunter.cli.connection import open_client
+from shunter.cli.exit_codes import DONE, WRONG_USE, tell
+from shunter.cli.manifest_files import read_file
+from shunter.cli.options import Format, Namespace, Output
+from shunter.cli.render.tables import telling
+from shunter.model.errors import Conflict, Invalid, NotFound, Problem
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.sdk.client import Client
+from shunter.sdk.manifests import Manifest
+from shunter.sdk.objects import unfold
+
+LOOK_EVERY_S = 0.2
+TELL_AFTER_S = 2.0
+DELETING = "deleting"
+JOB, TEMPLATE = "Job", "Template"
+TEMPLATE_FIELDS = {"schedule", "parameters"}  # of a Job that is kept, for a clock or dispatches to run
+Target = tuple[str, str, str]  # kind, name, namespace
+
+
+def delete(
+    kind: Annotated[str | None, typer.Argument(metavar="[KIND", help="testbed, batchjob or scheduling.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...]", help="Names of the objects.", autocompletion=complete_objects),
+    ] = None,
+    files: Annotated[
+        list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="Delete what this file describes.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until they are gone.")] = False,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """Delete Testbeds, BatchJobs or Schedulings. What they hold is released first. Those of a file go one by one.
+
+    Deleting a Scheduling ends its applications; its jobs are ready again once all processes are gone. A Testbed in use
+    goes when its executors have ended. Jobs of a file are stopped; those that a clock or dispatches run are forgotten.
+
+    \b
+    shunter delete scheduling first
+    shunter delete -f scheduling.yaml
+    """
+    targets = _named(kind, names or [], namespace) + _described(files or [], namespace)
+    if not targets:
+        raise typer.BadParameter("name what to delete, like: shunter delete scheduling first", param_hint="KIND NAME")
+    code = DONE
+    with open_client(namespace) as client, telling(output) as tell_of:
+        for target in targets:
+            try:
+                outcome = _delete(client, target, wait or bool(files))
+            except (NotFound, Conflict) as error:
+                tell(f"error: {error.detail}")
+                code = WRONG_USE
+                continue
+            document = dict(zip(("kind", "name", "namespace", "action"), (*target, outcome), strict=True))
+            until = "; it goes when what runs in it has ended" if outcome == DELETING else ""
+            tell_of(f"{target[0]} {target[1]} {outcome}{until}", partial(dict, document))
+    raise typer.Exit(code)
+
+
+def _delete(client: Client, target: Target, waits: bool) -> str:
+    """What comes next in a file is used by what has just been asked to go, so that is waited for."""
+    kind, name, namespace = target
+    if kind == TEMPLATE:
+        with open_client(namespace) as there:
+            there.delete_template(name)
+        return "deleted"
+    if kind == JOB:
+        job = client.job(name, namespace)
+        job.stop()
+        if waits:
+            job.wait()
+        return "stopped"
+    client.delete(*target)
+    if waits:
+        _wait_until_gone(client, target)
+    return "deleted" if waits or not _is_there(client, target) else DELETING
+
+
+def _named(kind: str | None, names: list[str], namespace: str) -> list[Target]:
+    if kind is not None and not names:
+        raise typer.BadParameter(f"name which {kind} to delete", param_hint="NAME")
+    return [(kind_of(kind), name, namespace) for name in names] if kind is not None else []
+
+
+def _described(files: list[str], namespace: str) -> list[Target]:
+    """The last document first: what stands later may use what stands before it."""
+    documents = unfold([document for file in files for document in read_file(file)])
+    return [_target(document, namespace) for document in reversed(documents)]
+
+
+def _target(document: Manifest, namespace: str) -> Target:
+    metadata = document.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        raise Invalid([Problem("metadata.name", "is missing", fix="add name")])
+    kind, spec = str(document.get("kind")), document.get("spec")
+    if kind == JOB:
+        kind = TEMPLATE if isinstance(spec, dict) and spec.keys() & TEMPLATE_FIELDS else JOB
+    else:
+        kind = kind_of(kind)
+    return kind, metadata["name"], metadata.get("namespace") or namespace
+
+
+def _wait_until_gone(client: Client, target: Target) -> None:
+    """What takes longer than a moment is told, so that nobody wonders."""
+    tells_at = time.monotonic() + TELL_AFTER_S
+    while _is_there(client, target):
+        if time.monotonic() >= tells_at:
+            tell(f"{target[0]} {target[1]} goes when what runs in it has ended; this waits for it")
+            tells_at = math.inf
+        time.sleep(LOOK_EVERY_S)
+
+
+def _is_there(client: Client, target: Target) -> bool:
+    try:
+        client.get(*target)
+    except NotFound:
+        return False
+    return True

@@ -1,0 +1,130 @@
+"""The commands that look at Testbeds, BatchJobs and Schedulings, get and watch; and batchjob reset."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from functools import partial
+from typing import Annotated
+
+import msgspec
+import typer
+
+from shunter.cli.commands.objects.object_options import AnyKind, AnyName, Kind, kind_of
+from shunter.cli.connection import open_client
+from shunter.cli.options import Format, Namespace, Output
+from shunter.cli.registry import plain_typer
+from shunter.cli.render.object_tables import line_of, print_objects, print_past, state_of
+from shunter.cli.render.tables import coloured, print_document, print_items, telling
+from shunter.model.errors import Invalid, Problem
+from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.model.rest.object_views import WatchLine
+from shunter.sdk.client import Client
+from shunter.sdk.objects import ALL_NAMESPACES, document_of
+
+batchjob = plain_typer(no_args_is_help=True)
+
+
+def get(
+    kind: Kind,
+    name: AnyName = None,
+    past: Annotated[bool, typer.Option("--past", help="Deleted Schedulings, and what they did.")] = False,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """List Testbeds, BatchJobs or Schedulings, or show one in a line. Namespace '*' means all.
+
+    As YAML or JSON it is all that is known of them, and can be applied again.
+
+    \b
+    shunter get testbeds
+    shunter get bj spark-crawler -o yaml
+    shunter get schedulings --past
+    """
+    found_kind = kind_of(kind)
+    with open_client(namespace) as client:
+        if past:
+            _get_past(client, found_kind, name, output)
+            return
+        found = client.objects(found_kind) if name is None else [client.get(found_kind, name)]
+    if output is Format.TABLE:
+        print_objects(found_kind, found, spaces=namespace == ALL_NAMESPACES)
+    elif name is not None:
+        print_document(document_of(found[0]), output)
+    else:
+        print_items(map(document_of, found), output)
+
+
+def _get_past(client: Client, kind: str, name: str | None, output: Format) -> None:
+    if kind != "Scheduling":
+        raise Invalid([Problem("--past", "is for schedulings only", kind, "use: shunter get schedulings --past")])
+    found = client.past_schedulings(name)
+    if output is Format.TABLE:
+        print_past(found)
+    else:
+        print_items(found, output)
+
+
+def watch(
+    kind: AnyKind = None,
+    name: AnyName = None,
+    after: Annotated[
+        int | None, typer.Option(metavar="VERSION", min=0, help="Changes behind this resourceVersion only.")
+    ] = None,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """Watch Testbeds, BatchJobs and Schedulings change, until Ctrl-C: first what is there, then each change.
+
+    It goes on by itself when the cluster restarts. Namespace '*' means all.
+
+    \b
+    shunter watch
+    shunter watch schedulings
+    shunter watch testbed bench --output json     one JSON object a line
+    """
+    with open_client(namespace) as client:
+        lines = client.watch(None if kind is None else kind_of(kind), name, after=after, present=after is None)
+        for line in lines:
+            if output is Format.TABLE:
+                print(_live(line, spaces=namespace == ALL_NAMESPACES), flush=True)
+            else:
+                sys.stdout.write(msgspec.json.encode({"type": line.type, "object": line.object}).decode() + "\n")
+                sys.stdout.flush()
+
+
+def _live(line: WatchLine, *, spaces: bool) -> str:
+    each = line.object
+    name = f"{each.namespace}/{each.name}" if spaces else each.name
+    state = coloured(state_of(each))
+    now = datetime.now().astimezone().strftime("%H:%M:%S")
+    return f"{now}  {line.type:<8}  {each.kind:<10}  {name}  {state}  {line_of(each)}".rstrip()
+
+
+@batchjob.callback()
+def _batchjob() -> None:
+    """Step in on BatchJobs.
+
+    \b
+    shunter batchjob reset spark-crawler
+    """
+
+
+@batchjob.command("reset")
+def reset(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Failed BatchJobs.")],
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    output: Output = Format.TABLE,
+) -> None:
+    """Bring failed BatchJobs back to Ready, once what made them fail is mended.
+
+    A job that a Scheduling still claims is released by deleting the Scheduling. One that has not failed stays as it is.
+
+    \b
+    shunter batchjob reset spark-crawler
+    """
+    with open_client(namespace) as client, telling(output) as tell_of:
+        for name in names:
+            before, found = client.get("BatchJob", name), client.reset(name)
+            said = " already: nothing to reset" if found.resource_version == before.resource_version else ""
+            tell_of(f"{name} is {state_of(found)}{said}", partial(document_of, found))

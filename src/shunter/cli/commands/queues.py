@@ -1,0 +1,151 @@
+"""The commands about queues: queues; queue set, pause, resume, purge, delete."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from shunter.cli.completion import complete_queues
+from shunter.cli.connection import open_client
+from shunter.cli.options import Format, Output
+from shunter.cli.registry import FamilyOfOne, plain_typer
+from shunter.cli.render.tables import DELETED, Column, print_document, print_done, print_items, print_table
+from shunter.model.errors import Invalid, Problem
+from shunter.model.rest.admin_views import QueueView
+
+queue = plain_typer(
+    cls=FamilyOfOne,
+    no_args_is_help=True,
+    help="Limit, pause, purge or delete a named queue.\n\n\b\nshunter queue set film --running-max 10",
+)
+Name = Annotated[str, typer.Argument(metavar="QUEUE", help="Name of the queue.", autocompletion=complete_queues)]
+
+
+def queues(output: Output = Format.TABLE) -> None:
+    """List the queues: what waits and runs in each, and its rules.
+
+    A job names its queue in its manifest (queue: film) or by run --queue; without one it is in the queue default.
+
+    \b
+    shunter queues
+    """
+    with open_client() as client:
+        found = client.queues()
+    if output is not Format.TABLE:
+        print_items(found, output)
+        return
+    titles = ["NAME", "STATE", "QUEUED", "RUNNING", "RUNNING MAX", "QUEUED MAX", "ORDER"]
+    columns = [Column(title, right=title not in ("NAME", "STATE", "ORDER")) for title in titles]
+    print_table(columns, map(_row, found), state_column=1)
+
+
+@queue.command("show")
+def show(name: Name, output: Output = Format.TABLE) -> None:
+    """Show one queue.
+
+    \b
+    shunter queue show film
+    """
+    with open_client() as client:
+        _print(client.queue(name), output)
+
+
+@queue.command("set")
+def change(
+    name: Name,
+    running_max: Annotated[
+        int | None, typer.Option("--running-max", min=0, metavar="N", help="Tasks at once; 0 means no limit.")
+    ] = None,
+    queued_max: Annotated[
+        int | None,
+        typer.Option("--queued-max", min=0, metavar="N", help="Refuse submits past so many queued tasks; 0: never."),
+    ] = None,
+    strict: Annotated[
+        bool | None, typer.Option("--strict/--fair", help="Start its jobs strictly in the order in which they came.")
+    ] = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Set rules of a queue; those that are not given stay as they are. They hold until they are set again.
+
+    \b
+    shunter queue set film --running-max 10 --queued-max 1000
+    shunter queue set night --strict
+    """
+    rules: dict[str, Any] = {"running_max": running_max, "queued_max": queued_max, "strict": strict}
+    if all(value is None for value in rules.values()):
+        fix = "give --running-max, --queued-max, --strict or --fair"
+        raise Invalid([Problem("set", "has nothing to set", name, fix)])
+    with open_client() as client:
+        _print(client.update_queue(name, rules), output)
+
+
+@queue.command("pause")
+def pause(name: Name, output: Output = Format.TABLE) -> None:
+    """Start nothing more of a queue. What runs goes on, what is queued stays queued.
+
+    \b
+    shunter queue pause film
+    """
+    with open_client() as client:
+        found = client.update_queue(name, {"paused": True})
+    print_done(f"{found.name} is paused: {found.queued:,} tasks queued, {found.running:,} still run", found, output)
+
+
+@queue.command("resume")
+def resume(name: Name, output: Output = Format.TABLE) -> None:
+    """Let a paused queue go on.
+
+    \b
+    shunter queue resume film
+    """
+    with open_client() as client:
+        found = client.update_queue(name, {"paused": False})
+    print_done(f"{found.name} goes on: {found.queued:,} tasks queued", found, output)
+
+
+@queue.command("purge")
+def purge(name: Name, output: Output = Format.TABLE) -> None:
+    """Cancel everything that is queued in a queue. What runs goes on.
+
+    \b
+    shunter queue purge film
+    """
+    with open_client() as client:
+        count = client.purge_queue(name)
+    print_done(f"{name} is purged: {count:,} tasks cancelled", {"name": name, "count": count}, output)
+
+
+@queue.command("delete")
+def delete(name: Name, output: Output = Format.TABLE) -> None:
+    """Take a queue's rules away. What is in it stays, and may start.
+
+    \b
+    shunter queue delete film
+    """
+    with open_client() as client:
+        client.delete_queue(name)
+    print_done(f"{name} has no rules any more", {"name": name, "action": DELETED}, output)
+
+
+def _print(found: QueueView, output: Format) -> None:
+    if output is not Format.TABLE:
+        print_document(found, output)
+        return
+    rules = [f"running at most {found.running_max:,}"] if found.running_max else []
+    rules += [f"queued at most {found.queued_max:,}"] if found.queued_max else []
+    rules += ["strictly in order"] if found.strict else []
+    rules += ["paused"] if found.paused else []
+    print(f"{found.name}: {found.queued:,} queued, {found.running:,} running;", ", ".join(rules) or "no rules")
+
+
+def _row(view: QueueView) -> list[str]:
+    return [
+        view.name,
+        "paused" if view.paused else "open",
+        f"{view.queued:,}",
+        f"{view.running:,}",
+        f"{view.running_max:,}" if view.running_max else "-",
+        f"{view.queued_max:,}" if view.queued_max else "-",
+        "strict" if view.strict else "fair",
+    ]

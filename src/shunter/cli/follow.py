@@ -1,0 +1,70 @@
+"""Following a job from a terminal: Ctrl-C ends it, a reader that leaves ends it, and a job that waits says for what."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from types import TracebackType
+
+from shunter.cli.exit_codes import tell
+from shunter.cli.interrupts import StopOnInterrupt
+from shunter.model.errors import ShunterError
+from shunter.model.rest.views import FollowLine
+from shunter.sdk.client import Client, Job
+from shunter.sdk.manifests import Manifest
+
+EXPLAINED_AFTER_S = 3.0
+
+
+def follow_submit(
+    client: Client, manifest: Manifest, mode: str, show: Callable[[FollowLine], None]
+) -> tuple[FollowLine, bool]:
+    """Submit a job and `show` what comes of it; comes to the line that ends it, and whether it was interrupted."""
+    job: Job | None = None
+    end = FollowLine()
+    with StopOnInterrupt() as interrupt, _Explanation() as explanation:
+        try:
+            for line in client.submit_and_follow(manifest, mode):
+                if line.job is not None:
+                    job = Job(client, line.job)
+                    interrupt.watch(job)
+                    explanation.begin(job)
+                elif line.end is not None:
+                    end = line
+                else:
+                    show(line)
+        except BrokenPipeError:
+            if job is not None:  # nobody reads the output: as in any pipe, its writer ends
+                job.stop()
+            raise
+    return end, interrupt.interrupts > 0
+
+
+class _Explanation:
+    """Says what a job waits for if it has not started after a few seconds."""
+
+    def __init__(self) -> None:
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> _Explanation:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def begin(self, job: Job) -> None:
+        self._timer = threading.Timer(EXPLAINED_AFTER_S, _explain, (job,))
+        self._timer.daemon = True
+        self._timer.start()
+
+
+def _explain(job: Job) -> None:
+    try:
+        found = job.why()
+    except ShunterError:
+        return  # whoever follows the job hears of it too
+    if found.state == "pending":
+        tell(found.sentence)

@@ -1,0 +1,134 @@
+"""Testbeds, BatchJobs and Schedulings in a line each: rows of `get`, lines of `watch`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from shunter.cli.render.tables import Column, age, print_table
+from shunter.model.rest.object_views import ObjectView, PastRunView, PastSchedulingView
+
+TITLES = {
+    "Testbed": ["STATE", "SLOTS", "FREE", "RESERVED", "OCCUPIED", "NODES", "CLAIMED BY", "AGE"],
+    "BatchJob": ["STATE", "ENGINE", "SCHEDULING", "SLOTS", "RUNS", "AGE"],
+    "Scheduling": ["STATE", "TESTBED", "STRATEGY", "JOBS", "AGE", "WAITS FOR"],
+}
+NUMBERS = frozenset({"SLOTS", "FREE", "RESERVED", "OCCUPIED", "NODES", "RUNS"})
+ENGINES = {"sparkSpec": "spark", "flinkSpec": "flink", "commandSpec": "command"}
+PROGRESS = ("Acquiring", "InQueue", "Submitted", "Scheduled", "Completed")
+RESULTS_SHOWN = 6  # of the runs of one Scheduling
+
+
+def print_objects(kind: str, found: Sequence[ObjectView], *, spaces: bool) -> None:
+    """One kind as a table; with `spaces` in which namespace each is."""
+    first = ["NAMESPACE", "NAME"] if spaces else ["NAME"]
+    columns = [Column(title, right=title in NUMBERS and kind == "Testbed") for title in [*first, *TITLES[kind]]]
+    names = ([each.namespace, each.name] if spaces else [each.name] for each in found)
+    rows = ([*name, *row_of(each)] for name, each in zip(names, found, strict=True))
+    print_table(columns, rows, state_column=len(first))
+
+
+def row_of(each: ObjectView) -> list[str]:
+    born = age(each.metadata.get("creationTimestamp"))
+    state = state_of(each)
+    if each.kind == "Testbed":
+        slots = each.status.get("slots", [])
+        states = Counter(slot["state"] for slot in slots)
+        counts = [f"{states[word]:,}" for word in ("FREE", "RESERVED", "OCCUPIED")]
+        nodes = len({slot["nodeName"] for slot in slots})
+        claims = ", ".join(name_of(claim, each) for claim in each.status.get("claims", [])) or "-"
+        return [state, f"{len(slots):,}", *counts, f"{nodes:,}", claims, born]
+    if each.kind == "BatchJob":
+        claim = each.spec.get("activeScheduling")
+        slots = slot_numbers(each.status.get("slotIds", []))
+        return [state, engine_of(each), name_of(claim, each) if claim else "-", slots, str(each.status["runs"]), born]
+    testbed = name_of(each.spec["testbed"], each)
+    return [state, testbed, strategy_of(each), jobs_of(each), born, each.status.get("waitsFor", "")]
+
+
+def line_of(each: ObjectView) -> str:
+    """What there is to say of it while it changes."""
+    if each.kind == "Testbed":
+        states = Counter(slot["state"].lower() for slot in each.status.get("slots", []))
+        return ", ".join(f"{count} {word}" for word, count in sorted(states.items())) or "no slots"
+    if each.kind == "BatchJob":
+        claim = each.spec.get("activeScheduling")
+        numbers = each.status.get("slotIds", [])
+        by = f"by {name_of(claim, each)}" if claim else ""
+        at = slots_named(numbers) if numbers else ""
+        return ", ".join(filter(None, [by, at, *each.status.get("problems", [])]))
+    awaited = each.status.get("waitsFor", "")
+    waits = f"waits for {awaited}" if awaited else ""
+    return ", ".join(filter(None, [jobs_of(each), waits, *each.status.get("problems", [])]))
+
+
+def state_of(each: ObjectView) -> str:
+    return str(each.status.get("state", "-"))
+
+
+def engine_of(each: ObjectView) -> str:
+    return next((word for field, word in ENGINES.items() if field in each.spec), "-")
+
+
+def strategy_of(each: ObjectView) -> str:
+    return "queue" if "queueBased" in each.spec else f"slots, {each.spec['slotBased']['mode']}"
+
+
+def jobs_of(each: ObjectView) -> str:
+    """`2 Completed, 1 Submitted`, the furthest first."""
+    states = Counter(job["state"] for job in each.status.get("jobStates", []))
+    return ", ".join(f"{states[word]} {word}" for word in reversed(PROGRESS) if states[word]) or "-"
+
+
+def name_of(reference: dict[str, Any], beside: ObjectView) -> str:
+    """The namespace is only said where it is another one."""
+    is_here = reference.get("namespace", beside.namespace) == beside.namespace
+    return str(reference["name"]) if is_here else f"{reference['namespace']}/{reference['name']}"
+
+
+def slot_numbers(numbers: Iterable[int]) -> str:
+    """`0-3, 7`."""
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs) or "-"
+
+
+def slots_named(numbers: Sequence[int]) -> str:
+    """`slot 3`, or `slots 0-3, 7`."""
+    return f"slot{'' if len(numbers) == 1 else 's'} {slot_numbers(numbers)}"
+
+
+def print_past(found: Iterable[PastSchedulingView]) -> None:
+    titles = ["UID", "NAME", "STATE", "TESTBED", "STRATEGY", "RUNS", "DELETED", "RESULTS"]
+    rows = (
+        [
+            each.uid,
+            each.name,
+            each.state,
+            each.testbed.name,
+            each.mode,
+            str(len(each.runs)),
+            age(each.deleted_at),
+            results_of(each.runs),
+        ]
+        for each in found
+    )
+    print_table([Column(title, right=title in ("UID", "RUNS")) for title in titles], rows, state_column=2)
+
+
+def results_of(runs: Sequence[PastRunView]) -> str:
+    """Of each run; of many, how many ended how, and the first that did not end well."""
+    if len(runs) <= RESULTS_SHOWN:
+        return ", ".join(f"{run.name} {_result(run.successful)}" for run in runs) or "-"
+    counts = Counter(_result(run.successful) for run in runs)
+    bad = next((f"; the first that did not: {run.name}" for run in runs if not run.successful), "")
+    return ", ".join(f"{count:,} {word}" for word, count in counts.most_common()) + bad
+
+
+def _result(successful: bool | None) -> str:
+    return "was ended" if successful is None else "succeeded" if successful else "failed"
