@@ -27,8 +27,8 @@ from shunter.engine.engine import Engine
 from shunter.engine.settings import EngineSettings
 from shunter.model.job.spec import GroupSpec, JobSpec, TaskSpec
 from shunter.planning.planner import build_policy
-from shunter.simulation.direct import SimulatedWorkers
-from shunter.simulation.fleet import simulated_hellos
+from shunter.simulation.fleet.direct import SimulatedWorkers
+from shunter.simulation.fleet.fleet import simulated_hellos
 
 INSTANT = TaskSpec(("work",), {"SHUNTER_SIM_DURATION": "0"})
 NOWHERE = {"unicorns": 1}  # no node has it, so such tasks stay queued

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from shunter.ports.store import Commit
 from shunter.simulation import world
-from shunter.simulation.manager import SimulatedManager
+from shunter.simulation.runtime.manager import SimulatedManager
 
 SEEDS = "0-500,1000000-1000200"  # what `make sim-ci` runs
 

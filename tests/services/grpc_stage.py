@@ -17,7 +17,7 @@ from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import Ack, Inventory, Report
 from shunter.proto.worker.v1 import worker_pb2 as pb
 from shunter.proto.worker.v1 import worker_pb2_grpc
-from shunter.simulation.scaled_clock import ScaledClock
+from shunter.simulation.runtime.clock import ScaledClock
 from shunter.watcher.settings import WatcherSettings
 from shunter.watcher.watcher import Watcher
 from tests.unit.watcher.stage import NotingEngine

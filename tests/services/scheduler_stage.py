@@ -21,8 +21,8 @@ from shunter.planning.planner import build_policy
 from shunter.planning.policies import Catalogue
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.proto.v1 import external_scheduler_pb2_grpc as pb_grpc
-from shunter.simulation.direct import SimulatedWorkers
-from shunter.simulation.fleet import simulated_hellos
+from shunter.simulation.fleet.direct import SimulatedWorkers
+from shunter.simulation.fleet.fleet import simulated_hellos
 
 TOKEN = "correct-horse"
 PATIENCE_S = 60.0

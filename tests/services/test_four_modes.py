@@ -19,7 +19,7 @@ from shunter.model.protocol.scheduler_messages import DecisionAnswer, DecisionRo
 from shunter.planning.view import ClusterView, Decides, Decision, Policy
 from shunter.ports.callers import Caller
 from shunter.scheduler import ExternalScheduler, Room
-from shunter.simulation.brains import Brains
+from shunter.simulation.workload.policies import Brains
 from shunter.simulation.world import Failed, simulate
 from tests.unit.engine.tapes import Tape
 

@@ -26,7 +26,7 @@ from shunter.planning.view import ClusterView, Decision, Policy, SchedulingDraft
 from shunter.ports.callers import Caller
 from shunter.ports.objects import Applied, ObjectPage, ObjectQuery
 from shunter.scheduler import ExternalScheduler
-from shunter.simulation.brains import Brains
+from shunter.simulation.workload.policies import Brains
 from shunter.simulation.world import simulate
 from tests.services.test_four_modes import over_grpc
 from tests.unit.api.fake_gateway import TOKEN

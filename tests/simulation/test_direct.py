@@ -18,9 +18,9 @@ from shunter.model.lifecycles import TaskState
 from shunter.model.protocol.worker_messages import Inventory, Shutdown
 from shunter.planning.planner import build_policy
 from shunter.ports.store import Commit
-from shunter.simulation.direct import SimulatedWorkers
-from shunter.simulation.fleet import simulated_hellos
-from shunter.simulation.loop import VirtualClock, run_virtual
+from shunter.simulation.fleet.direct import SimulatedWorkers
+from shunter.simulation.fleet.fleet import simulated_hellos
+from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 
 NODES = 20
 

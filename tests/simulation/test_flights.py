@@ -7,7 +7,7 @@ import pytest
 from shunter.engine.policy.replay import Replay
 from shunter.model.protocol.flight_records import Began, Step
 from shunter.planning.planner import build_policy
-from shunter.simulation.brains import Brains
+from shunter.simulation.workload.policies import Brains
 from shunter.simulation.world import simulate
 from tests.unit.engine.tapes import Tape
 

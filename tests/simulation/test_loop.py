@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from shunter.simulation.loop import START_S, Livelock, Stalled, VirtualClock, run_virtual
-from shunter.simulation.scaled_clock import ScaledClock
+from shunter.simulation.runtime.clock import ScaledClock
+from shunter.simulation.runtime.loop import START_S, Livelock, Stalled, VirtualClock, run_virtual
 
 
 def test_a_day_passes_in_no_time() -> None:

@@ -8,9 +8,9 @@ import pytest
 
 from shunter.model.job.spec import HealthCheck, Port, TaskSpec
 from shunter.model.protocol.worker_messages import Ended, Hello, Order, Orders, Report, Returned, StopRange
-from shunter.simulation.machine import Machine, Wave
-from shunter.simulation.node import SimulatedNode
-from shunter.simulation.outcomes import Outcomes, read_outcome
+from shunter.simulation.fleet.machine import Machine, Wave
+from shunter.simulation.fleet.node import SimulatedNode
+from shunter.simulation.fleet.outcomes import Outcomes, read_outcome
 
 NOW = 1000.0
 INSTANT = TaskSpec(("work",), {"SHUNTER_SIM_DURATION": "0"})

@@ -12,8 +12,9 @@ import pytest
 
 from shunter.engine.changes import Change
 from shunter.engine.changes.objects import ObjectChange
-from shunter.simulation import acts, loop, upkeep
-from shunter.simulation.faults import KINDS
+from shunter.simulation.runtime import loop
+from shunter.simulation.runtime.faults import KINDS
+from shunter.simulation.workload import actions, service_actions
 from shunter.simulation.world import Failed, simulate
 
 SEEDS = 200
@@ -41,7 +42,7 @@ def test_every_kind_of_fault_act_and_change_occurs_and_every_checker_looks() -> 
     seeds = iter(dict.fromkeys((*EVENTFUL, *range(EVENTFUL_MAX))))
     changes = {kind.__name__ for kind in get_args(Change)} - {kind.__name__ for kind in get_args(ObjectChange)}
     changes -= {"GroupFreed"}  # a move that finds no room is too rare
-    wanted = {f"fault.{kind}" for kind in KINDS} | {f"act.{kind}" for kind in (*acts.KINDS, *upkeep.KINDS)}
+    wanted = {f"fault.{kind}" for kind in KINDS} | {f"act.{kind}" for kind in (*actions.KINDS, *service_actions.KINDS)}
     wanted |= set(EVENTS) | changes
     while not (wanted <= set(happened) and set(CHECKS) <= set(checked)):
         seed = next(seeds, None)

@@ -118,8 +118,8 @@ class SimulatedPlace:
     address: str | None = None
 
     def __init__(self, options: UpOptions) -> None:
-        from shunter.simulation.direct import SimulatedWorkers
-        from shunter.simulation.scaled_clock import ScaledClock
+        from shunter.simulation.fleet.direct import SimulatedWorkers
+        from shunter.simulation.runtime.clock import ScaledClock
 
         if not 1 <= options.simulate_nodes <= SIMULATED_NODES_MAX:
             fix = f"give a number from 1 to {SIMULATED_NODES_MAX}"
@@ -130,7 +130,7 @@ class SimulatedPlace:
         self._count = options.simulate_nodes
 
     async def start(self, engine: Engine) -> None:
-        from shunter.simulation.fleet import simulated_hellos
+        from shunter.simulation.fleet.fleet import simulated_hellos
 
         await self._fleet.start(engine, simulated_hellos(self._count))
 

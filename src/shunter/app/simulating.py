@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shunter.app.policies import find_policies
 from shunter.model.errors import Invalid, Problem
 from shunter.planning.policies import REMOTE
-from shunter.simulation.brains import Brains
+from shunter.simulation.workload.policies import Brains
 from shunter.simulation.world import Failed, simulate
 
 

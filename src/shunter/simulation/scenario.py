@@ -1,5 +1,5 @@
 """Everything that a seed decides before its world begins: nodes, limits, submits and how much users do. Driven by
-`simulation.world`; the jobs themselves are drawn by `simulation.job_draws`."""
+`simulation.world`; the jobs themselves are drawn by `simulation.workload.job_draws`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, Hello
 from shunter.model.resources import CPU, MEMORY
 from shunter.planning.planner import POLICIES
 from shunter.ports.store import Retention
-from shunter.simulation.job_draws import FOREVER_S, Submit, draw_submits
+from shunter.simulation.workload.job_draws import FOREVER_S, Submit, draw_submits
 
 GI = 2**30
 
@@ -28,10 +28,10 @@ class Scenario:
     submits: list[Submit]
     stops: int
     labels: int
-    acts: int  # of other kinds: see `simulation.acts`
+    acts: int  # of other kinds: see `simulation.workload.actions`
     fault_rate: float  # a second
     is_outside: bool = False  # the policy decides outside of rounds
-    has_objects: bool = False  # see `simulation.objects`
+    has_objects: bool = False  # see `simulation.workload.objects`
     extra: list[Hello] = field(default_factory=list)  # nodes that join and may leave for good
 
 

@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter, deque
 from collections.abc import Callable
 
-from shunter.simulation.loop import START_S
+from shunter.simulation.runtime.loop import START_S
 
 EVENTS_KEPT = 50
 

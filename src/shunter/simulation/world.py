@@ -20,20 +20,20 @@ from shunter.model.protocol.scheduler_messages import TASKS
 from shunter.model.protocol.worker_messages import Hello, ManagerMessage
 from shunter.planning.remote.view_scope import wants_of
 from shunter.ports.store import Commit, Purged
-from shunter.simulation.brains import Brains, Outside
-from shunter.simulation.checkers import Checkers, Waits
-from shunter.simulation.disk import Disk
-from shunter.simulation.faults import Faults
-from shunter.simulation.final import check_end, is_quiet
-from shunter.simulation.fleet import Fleet
-from shunter.simulation.loop import Livelock, Stalled, VirtualClock, run_virtual
-from shunter.simulation.manager import SimulatedManager
-from shunter.simulation.network import Network
-from shunter.simulation.node import SimulatedNode
+from shunter.simulation.checks.checkers import Checkers, Waits
+from shunter.simulation.checks.final import check_end, is_quiet
+from shunter.simulation.fleet.fleet import Fleet
+from shunter.simulation.fleet.node import SimulatedNode
+from shunter.simulation.runtime.disk import Disk
+from shunter.simulation.runtime.faults import Faults
+from shunter.simulation.runtime.loop import Livelock, Stalled, VirtualClock, run_virtual
+from shunter.simulation.runtime.manager import SimulatedManager
+from shunter.simulation.runtime.network import Network
+from shunter.simulation.runtime.worker import SimulatedWorker
 from shunter.simulation.scenario import Scenario, draw_scenario
 from shunter.simulation.trace import Trace
-from shunter.simulation.users import Users
-from shunter.simulation.worker import SimulatedWorker
+from shunter.simulation.workload.policies import Brains, Outside
+from shunter.simulation.workload.users import Users
 
 TROUBLE_MAX_S = 600.0  # within which users are answered and faults are over
 STUCK_AFTER_S = 90.0  # once faults have stopped, some task must end this often until all have

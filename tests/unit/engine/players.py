@@ -9,7 +9,7 @@ from shunter.engine.services.instances import look
 from shunter.model.job.spec import TaskSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.protocol.worker_messages import Ended, Health, Order, Orders, Started, Stop
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.stage import Stage
 
 Task = tuple[int, int, int]  # job, group, index

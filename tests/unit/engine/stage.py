@@ -37,7 +37,7 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.model.rest.views import EventView
 from shunter.planning.planner import build_policy
-from shunter.simulation.loop import VirtualClock, run_virtual
+from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 
 
 class RecordedWorkers:

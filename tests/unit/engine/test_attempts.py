@@ -6,7 +6,7 @@ from shunter.engine.state.task_table import unpack_columns
 from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent, TaskState
 from shunter.model.protocol.worker_messages import Returned
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 
 

@@ -11,7 +11,7 @@ from shunter.engine.state.registries import dead_letters
 from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import ExitRule, GroupAfter, GroupSpec, JobOptions, JobSpec, Restart, TaskSpec
 from shunter.model.protocol.worker_messages import Ended
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 
 ONCE = Restart("on-failure", max=1, delay_s=1.0, jitter=0.0)

@@ -10,7 +10,7 @@ from shunter.model.job.spec import JobOptions
 from shunter.model.protocol.worker_messages import Ended, Orders, Returned, Stop
 from shunter.planning.planner import build_policy
 from shunter.planning.view import Decision, Preemption
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.scripted import Scripted, on_nodes, tell
 from tests.unit.engine.stage import Stage, play, spec
 

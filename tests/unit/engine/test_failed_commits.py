@@ -11,7 +11,7 @@ from shunter.adapters.memory.store import MemoryStore
 from shunter.engine.settings import EngineSettings
 from shunter.model.errors import StoreFailed, Unavailable
 from shunter.ports.store import Commit
-from shunter.simulation.loop import run_virtual
+from shunter.simulation.runtime.loop import run_virtual
 from tests.unit.engine.stage import Stage, spec
 
 

@@ -14,7 +14,7 @@ from shunter.model.job.spec import Affinity, JobOptions
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT, PlacementRow, PreemptionRow
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.outside import Remote, decide, lead, reasons, shown
 from tests.unit.engine.stage import Stage, play, spec
 

@@ -9,7 +9,7 @@ import pytest
 from shunter.model.job.spec import Affinity, JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.protocol.worker_messages import Ended, Order
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 
 SEEDS = range(40)

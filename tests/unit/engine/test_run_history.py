@@ -13,7 +13,7 @@ from shunter.model.objects.objects import SCHEDULING
 from shunter.model.objects.past_schedulings import PastScheduling
 from shunter.model.protocol.worker_messages import Ended, Lost, MachineStats, Order, Started
 from shunter.ports.store import PastQuery
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.object_stage import command, make, queue, ready
 
 from .stage import Stage, play

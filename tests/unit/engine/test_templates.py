@@ -15,8 +15,8 @@ from shunter.engine.jobs.dependencies import waits_for
 from shunter.engine.jobs.templates import CATCH_UP_MAX, Dispatch
 from shunter.model.errors import Conflict, Invalid, NotFound
 from shunter.model.job.spec import After, JobOptions, JobSpec, Schedule
-from shunter.simulation import loop
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime import loop
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 
 

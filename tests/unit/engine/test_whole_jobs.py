@@ -9,7 +9,7 @@ import pytest
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.model.errors import Conflict
 from shunter.model.job.spec import JobOptions, Restart
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.engine.stage import Stage, play, spec
 
 

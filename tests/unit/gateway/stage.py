@@ -25,7 +25,7 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.model.rest.views import SubmittedJob
 from shunter.ports.gateway import Caller, JobReference
-from shunter.simulation.loop import VirtualClock, run_virtual
+from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 from tests.unit.engine.stage import RecordedWorkers, Stage
 
 ANNA = Caller("anna")

@@ -17,7 +17,7 @@ from shunter.ports.gateway import (
     TaskQuery,
     TaskReference,
 )
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
 
 DAILY = {"cron": "0 1 * * *", "timezone": "Europe/Berlin"}

@@ -17,7 +17,7 @@ from shunter.model.rest.metric_views import MeasuredView
 from shunter.ports.callers import TaskReference
 from shunter.ports.gateway import JobReference
 from shunter.ports.metrics import Window
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from shunter.watcher.recording import Recorder
 
 from .stage import ANNA, GatewayStage, play

@@ -22,7 +22,7 @@ from shunter.model.protocol.worker_messages import (
     WorkerMessage,
 )
 from shunter.ports.clock import Clock
-from shunter.simulation.loop import VirtualClock, run_virtual
+from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 from shunter.watcher.session import WorkerSession
 from shunter.watcher.settings import WatcherSettings
 from shunter.watcher.watcher import Watcher

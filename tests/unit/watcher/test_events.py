@@ -6,7 +6,7 @@ import asyncio
 
 from shunter.model.errors import Unavailable
 from shunter.model.lifecycles import NodeEvent
-from shunter.simulation.loop import VirtualClock
+from shunter.simulation.runtime.loop import VirtualClock
 from shunter.watcher.events import BATCH_MAX, NodeEvents
 from shunter.watcher.liveness import Liveness
 from shunter.watcher.pace import Pace

@@ -1,7 +1,7 @@
 """A second book: what was committed, kept by other means than the engine's state, so that the two can be compared.
 
-Fed by `simulation.checkers` with every durable round. It knows the lifecycles and nothing of the engine's code; a round
-that the rules do not allow is a Violation. What tasks may do is in `ledger_tasks`, who may start in `waits`.
+Fed by `simulation.checks.checkers` with every durable round. It knows the lifecycles and nothing of the engine's code;
+a round that the rules do not allow is a Violation. What tasks may do is in `ledger_tasks`, who may start in `waits`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from shunter.model.lifecycles import (
     NodeState,
     TaskState,
 )
-from shunter.simulation import ledger_tasks, waits
-from shunter.simulation.ledger_records import (
+from shunter.simulation.checks import model_tasks, start_rules
+from shunter.simulation.checks.model_records import (
     LIVE,
     LedgerGroup,
     LedgerJob,
@@ -34,7 +34,7 @@ from shunter.simulation.ledger_records import (
     Placed,
     require,
 )
-from shunter.simulation.ledger_templates import LedgerTemplates
+from shunter.simulation.checks.model_templates import LedgerTemplates
 
 _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)
@@ -73,8 +73,8 @@ class Ledger:
             c.JobFlagged: self._flagged,
             c.JobStopAsked: self._stop_asked,
             c.JobEnded: self._job_ended,
-            c.EdgeSettled: lambda change: waits.edge_settled(self, change),
-            c.EdgeMoved: lambda change: waits.edge_moved(self, change),
+            c.EdgeSettled: lambda change: start_rules.edge_settled(self, change),
+            c.EdgeMoved: lambda change: start_rules.edge_moved(self, change),
             c.GroupAdded: self._group_added,
             c.GroupDropped: self._group_dropped,
             c.GroupFreed: self._group_freed,
@@ -96,7 +96,7 @@ class Ledger:
             c.TemplatePaused: self.templates.paused,
             c.TemplateDropped: self.templates.dropped,
             c.TemplateFired: lambda change: self.templates.fired(self, change),
-            **{kind: _with(self, applier) for kind, applier in ledger_tasks.APPLIERS.items()},
+            **{kind: _with(self, applier) for kind, applier in model_tasks.APPLIERS.items()},
         }
 
     def begin(self, epoch: int, version: int, at_ms: int) -> None:
@@ -193,21 +193,21 @@ class Ledger:
 
     def _flagged(self, change: c.JobFlagged) -> None:
         job = self.unfinished[change.job]
-        if change.flag in waits.DOOMS:
-            require(waits.is_doomed(job, change.flag, change.at_ms), f"job {job.id} was failed for no reason")
+        if change.flag in start_rules.DOOMS:
+            require(start_rules.is_doomed(job, change.flag, change.at_ms), f"job {job.id} was failed for no reason")
             job.is_doomed = True
 
     def _stop_asked(self, change: c.JobStopAsked) -> None:
         job = self.unfinished[change.job]
         job.state = JOB.move(job.state, JobEvent.STOP_ASKED)
         job.stop_was_asked = True
-        job.stop_cause = waits.stop_cause(self, job)
+        job.stop_cause = start_rules.stop_cause(self, job)
 
     def _job_ended(self, change: c.JobEnded) -> None:
         job = self.unfinished.pop(change.job)
         states = {task.state for task in job.tasks()}
         require(states <= TASK.ends, f"job {change.job} ended while tasks are {sorted(states)}")
-        expected = waits.expected_end(job, states)
+        expected = start_rules.expected_end(job, states)
         require(change.event == expected, f"job {change.job} ended {JobEvent(change.event).word}, not {expected.word}")
         job.state = JOB.move(job.state, expected)
 

@@ -1,5 +1,5 @@
-"""One simulated worker: it answers every message of the protocol as a real worker does. Driven by `simulation.fleet`
-and by whatever carries its messages; it never waits for anything."""
+"""One simulated worker: it answers every message of the protocol as a real worker does. Driven by
+`simulation.fleet.fleet` and by whatever carries its messages; it never waits for anything."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from shunter.model.protocol.worker_messages import (
     StopRange,
     TaskStats,
 )
-from shunter.simulation.machine import ANY_ATTEMPT, Ends, Machine, Run
-from shunter.simulation.outcomes import Outcomes
+from shunter.simulation.fleet.machine import ANY_ATTEMPT, Ends, Machine, Run
+from shunter.simulation.fleet.outcomes import Outcomes
 
 Dropped = Callable[["SimulatedNode", Ended | Lost], None]
 

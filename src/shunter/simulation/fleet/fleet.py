@@ -1,7 +1,7 @@
 """Many simulated nodes on one clock: one heap of future ends for all of them, and reports of many nodes in one go.
 
-`simulation.direct` puts a fleet right behind the engine; `simulation.network` puts a faulty network in between.
-"""
+`simulation.fleet.direct` puts a fleet right behind the engine; `simulation.runtime.network` puts a faulty network in
+between."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION, SIMULATED_BOOT, Hello
 from shunter.model.resources import CPU, DISK, MEMORY
 from shunter.ports.clock import Clock
-from shunter.simulation.machine import Machine, Wave
-from shunter.simulation.node import SimulatedNode
-from shunter.simulation.outcomes import Outcomes
+from shunter.simulation.fleet.machine import Machine, Wave
+from shunter.simulation.fleet.node import SimulatedNode
+from shunter.simulation.fleet.outcomes import Outcomes
 
 Flush = Callable[[list[SimulatedNode]], None]
 MEMORY_BYTES = 32 * 2**30  # of a node

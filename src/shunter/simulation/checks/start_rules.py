@@ -1,6 +1,6 @@
 """Who may start, who must wait and why, and how a job must end: the rules of the manifest, read from the second book.
 
-Called by `simulation.ledger` when something is queued, placed or stopped, and by `simulation.audit`.
+Called by `simulation.checks.model` when something is queued, placed or stopped, and by `simulation.checks.audit`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from shunter.engine import changes as c
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, After, GroupAfter, GroupSpec
 from shunter.model.lifecycles import JOB, JobEvent, NodeState, TaskState
-from shunter.simulation.ledger_records import LedgerGroup, LedgerJob, require
+from shunter.simulation.checks.model_records import LedgerGroup, LedgerJob, require
 from shunter.testbeds.application_parts import DRIVER
 
 if TYPE_CHECKING:
-    from shunter.simulation.ledger import Ledger
+    from shunter.simulation.checks.model import Ledger
 
 DOOMS = ("timeout", "failures")  # flags of jobs that end as failed
 _BEHIND = After("", "finished", "run")  # the earlier runs of the same template

@@ -28,8 +28,8 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.ports.clock import Clock
 from shunter.ports.workers import AttemptName
-from shunter.simulation.fleet import Fleet
-from shunter.simulation.node import SimulatedNode
+from shunter.simulation.fleet.fleet import Fleet
+from shunter.simulation.fleet.node import SimulatedNode
 
 log = Log(__name__)
 STATS_EVERY_S = 5.0  # of real time; statistics are only looked at by people

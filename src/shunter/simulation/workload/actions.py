@@ -1,5 +1,5 @@
 """What users do to a running cluster beside submitting and stopping: they hold and release, set rules of queues, buy
-licences, dispatch, pause and delete templates, and run things again. Driven by `simulation.users`."""
+licences, dispatch, pause and delete templates, and run things again. Driven by `simulation.workload.users`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from shunter.engine.jobs.rerun import repeat
 from shunter.engine.jobs.templates import Dispatch
 from shunter.model.errors import Busy, Rejected
 from shunter.model.job.spec import JobSpec
-from shunter.simulation import upkeep
-from shunter.simulation.job_draws import LICENCES, QUEUES
-from shunter.simulation.ledger_records import LedgerJob, require
+from shunter.simulation.checks.model_records import LedgerJob, require
+from shunter.simulation.workload import service_actions
+from shunter.simulation.workload.job_draws import LICENCES, QUEUES
 
 if TYPE_CHECKING:
-    from shunter.simulation.users import Users
+    from shunter.simulation.workload.users import Users
     from shunter.simulation.world import World
 
 CALM_S = 3.0  # after which a manager that leads has dealt with every firing
@@ -30,15 +30,15 @@ class Acts:
         self._world = world
         self._chance = world.chance
         self._ledger = world.checkers.ledger
-        self.upkeep = upkeep.Upkeep(users, world)
+        self.upkeep = service_actions.Upkeep(users, world)
 
     async def run(self, at_s: float) -> None:
         """One of them, at its time. A refusal is an answer."""
         await self._world.clock.sleep(at_s)
-        name = self._chance.choice(sorted((*KINDS, *upkeep.KINDS)))
+        name = self._chance.choice(sorted((*KINDS, *service_actions.KINDS)))
         self._world.trace.note(f"act.{name}")
         try:
-            await (KINDS[name](self) if name in KINDS else upkeep.KINDS[name](self.upkeep))
+            await (KINDS[name](self) if name in KINDS else service_actions.KINDS[name](self.upkeep))
         except (Rejected, Busy) as refusal:
             self._world.trace.note("act.refused", str(refusal)[:80])
 

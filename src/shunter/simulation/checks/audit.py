@@ -1,6 +1,6 @@
 """The live state, recomputed from scratch: what it claims about itself, against its own task table and the ledger.
 
-Called by `simulation.checkers` every so many rounds and at the end.
+Called by `simulation.checks.checkers` every so many rounds and at the end.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from shunter.engine.state.records import Group
 from shunter.engine.state.state import State
 from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.simulation.ledger import Ledger
-from shunter.simulation.ledger_records import LIVE, require
-from shunter.simulation.waits import DOOMS, is_doomed, what_passes
+from shunter.simulation.checks.model import Ledger
+from shunter.simulation.checks.model_records import LIVE, require
+from shunter.simulation.checks.start_rules import DOOMS, is_doomed, what_passes
 
 
 def audit(state: State, ledger: Ledger) -> None:

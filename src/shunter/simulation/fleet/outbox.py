@@ -1,6 +1,6 @@
 """What a simulated worker has to tell the manager, and the results that it keeps until they are acknowledged.
 
-Owned by `simulation.machine`; `simulation.node` sends what it holds.
+Owned by `simulation.fleet.machine`; `simulation.fleet.node` sends what it holds.
 """
 
 from __future__ import annotations

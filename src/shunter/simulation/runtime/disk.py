@@ -1,7 +1,7 @@
 """The store as one simulated manager reaches it: slow at times, failing at times, before or after a commit is durable.
 
-The durable store behind it is shared by all managers of a world; `simulation.faults` turns the knobs of the `Disk`.
-"""
+The durable store behind it is shared by all managers of a world; `simulation.runtime.faults` turns the knobs of the
+`Disk`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shunter.ports.store import (
     Snapshot,
     Store,
 )
-from shunter.simulation.process import Gate
+from shunter.simulation.runtime.process import Gate
 from shunter.simulation.trace import Trace
 
 Durable = Callable[[Commit], None]

@@ -20,10 +20,10 @@ from shunter.planning.view import Policy
 from shunter.ports.clock import Clock
 from shunter.ports.store import Commit, Purged, Store
 from shunter.ports.workers import AttemptName
-from shunter.simulation.brains import at_once
-from shunter.simulation.disk import Disk, FaultyStore
-from shunter.simulation.process import Gate, GatedClock
+from shunter.simulation.runtime.disk import Disk, FaultyStore
+from shunter.simulation.runtime.process import Gate, GatedClock
 from shunter.simulation.trace import Trace
+from shunter.simulation.workload.policies import at_once
 from shunter.watcher.settings import WatcherSettings
 from shunter.watcher.watcher import Watcher
 

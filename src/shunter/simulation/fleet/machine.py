@@ -1,8 +1,7 @@
 """A simulated machine with its keepers: tasks wait in lanes, start, end by themselves, are stopped or lost.
 
-Owned by `simulation.node`, which speaks for it; `simulation.fleet` owns the time. Tasks that start together and take
-equally long are one `Wave`, so that arrays cost little per task.
-"""
+Owned by `simulation.fleet.node`, which speaks for it; `simulation.fleet.fleet` owns the time. Tasks that start together
+and take equally long are one `Wave`, so that arrays cost little per task."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from shunter.model.protocol.worker_messages import Ended, Health, Lost, Started
-from shunter.simulation.outbox import Outbox
-from shunter.simulation.outcomes import Outcome
+from shunter.simulation.fleet.outbox import Outbox
+from shunter.simulation.fleet.outcomes import Outcome
 
 STARTED_AFTER_S = 0.005  # tasks that end sooner are reported as ended only
 STOP_TAKES_S = 0.05  # how long a task that heeds TERM needs to end

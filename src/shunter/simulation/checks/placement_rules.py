@@ -1,6 +1,6 @@
 """What couples tasks when they are placed: gangs start and stay whole, distinct hosts differ, exclusive nodes have one
-owner, nobody is beside whom it avoids, and limits of groups, queues and licences hold. Called by `simulation.checkers`
-with every durable round."""
+owner, nobody is beside whom it avoids, and limits of groups, queues and licences hold. Called by
+`simulation.checks.checkers` with every durable round."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from shunter.engine.state.records import ClassKey
 from shunter.model.job.spec import LICENCE_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
-from shunter.simulation.ledger import Ledger
-from shunter.simulation.ledger_records import LIVE, LedgerGroup, LedgerJob, LedgerTask, require
+from shunter.simulation.checks.model import Ledger
+from shunter.simulation.checks.model_records import LIVE, LedgerGroup, LedgerJob, LedgerTask, require
 
 HOST = "host"
 _BEFORE = (TaskState.WAITING, TaskState.QUEUED)

@@ -22,14 +22,14 @@ from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.model.protocol.worker_messages import Ended, Lost, ManagerMessage, Order, Orders
 from shunter.ports.store import Commit, FinishedJob, Store
-from shunter.simulation.audit import audit
-from shunter.simulation.lasting_rules import check_ended
-from shunter.simulation.ledger import Ledger
-from shunter.simulation.ledger_records import LIVE, require
-from shunter.simulation.machine import Machine, Wave
-from shunter.simulation.node import SimulatedNode
-from shunter.simulation.object_rules import check_objects
-from shunter.simulation.placing_rules import check_gangs, check_lanes, check_placed
+from shunter.simulation.checks.audit import audit
+from shunter.simulation.checks.model import Ledger
+from shunter.simulation.checks.model_records import LIVE, require
+from shunter.simulation.checks.object_rules import check_objects
+from shunter.simulation.checks.placement_rules import check_gangs, check_lanes, check_placed
+from shunter.simulation.checks.service_rules import check_ended
+from shunter.simulation.fleet.machine import Machine, Wave
+from shunter.simulation.fleet.node import SimulatedNode
 
 AUDIT_EVERY = 8  # rounds
 SNAPSHOT_EVERY = 8  # audits

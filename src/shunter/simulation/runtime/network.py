@@ -1,7 +1,7 @@
 """Connections between simulated workers and a manager: each direction keeps its order, has delays, and loses its tail
 when the connection breaks. Messages of an old connection may arrive after those of a new one.
 
-Used by `simulation.worker`; `simulation.faults` breaks, delays, duplicates and partitions.
+Used by `simulation.runtime.worker`; `simulation.runtime.faults` breaks, delays, duplicates and partitions.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from shunter.model.protocol.worker_messages import ManagerMessage, Orders, Report, WorkerMessage
 from shunter.ports.clock import Clock
-from shunter.simulation.process import Gate
+from shunter.simulation.runtime.process import Gate
 from shunter.simulation.trace import Trace
 
 if TYPE_CHECKING:
-    from shunter.simulation.manager import SimulatedManager
-    from shunter.simulation.worker import SimulatedWorker
+    from shunter.simulation.runtime.manager import SimulatedManager
+    from shunter.simulation.runtime.worker import SimulatedWorker
 
 Spawn = Callable[[Coroutine[Any, Any, None]], None]  # runs a task whose failure is the world's
 

@@ -1,4 +1,5 @@
-"""The records of `simulation.ledger`: jobs, pieces of groups, tasks, nodes and queues as the committed changes tell."""
+"""The records of `simulation.checks.model`: jobs, pieces of groups, tasks, nodes and queues as the committed changes
+tell."""
 
 from __future__ import annotations
 

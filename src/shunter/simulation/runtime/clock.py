@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
-from shunter.simulation.loop import wait_for_event
+from shunter.simulation.runtime.loop import wait_for_event
 
 SPEED_MAX = 100_000.0
 

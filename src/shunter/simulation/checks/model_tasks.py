@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from shunter.engine import changes as c
 from shunter.model.job.spec import SERVICE, Restart
 from shunter.model.lifecycles import TASK, NodeState, TaskEvent, TaskState
-from shunter.simulation import waits
-from shunter.simulation.ledger_records import LIVE, LedgerTask, Placed, is_well, require, well_indexes
+from shunter.simulation.checks import start_rules
+from shunter.simulation.checks.model_records import LIVE, LedgerTask, Placed, is_well, require, well_indexes
 
 if TYPE_CHECKING:
-    from shunter.simulation.ledger import Ledger
+    from shunter.simulation.checks.model import Ledger
 
 
 def placed(ledger: Ledger, change: c.TasksPlaced) -> None:
@@ -21,7 +21,7 @@ def placed(ledger: Ledger, change: c.TasksPlaced) -> None:
     require(node.state is NodeState.READY, f"tasks were placed on node {node.name}, which is {node.state.word}")
     require(not node.switched_by, f"tasks were placed on node {node.name}, which takes no work ({node.switched_by})")
     require(group.node in (0, change.node), f"tasks of job {job.id} for node {group.node} were placed on {node.name}")
-    reason = waits.why_not(ledger, job, group)
+    reason = start_rules.why_not(ledger, job, group)
     require(not reason, f"tasks of job {job.id} were placed although {reason}")
     for index in range(change.first, change.last + 1):
         task = move(ledger, change.job, change.group, index, TaskEvent.PLACED)
@@ -30,7 +30,9 @@ def placed(ledger: Ledger, change: c.TasksPlaced) -> None:
         # The tasks of a gang change places where they can, and stay together; one that somebody moved goes where it was
         # told to.
         is_free = job.options.gang or group.spec.gang or task.bound == change.node
-        is_elsewhere = is_free or task.avoids != change.node or not waits.has_another_node(ledger, group, change.node)
+        is_elsewhere = (
+            is_free or task.avoids != change.node or not start_rules.has_another_node(ledger, group, change.node)
+        )
         require(is_elsewhere, f"{where} was placed on {node.name} again, and asked for another node")
         require(task.bound in (0, change.node), f"{where} was placed on {node.name}, and was to go elsewhere")
         task.attempt, task.node, task.avoids, task.bound = change.attempt, change.node, 0, 0
@@ -90,7 +92,7 @@ def moved(ledger: Ledger, change: c.TasksMoved) -> None:
         ledger.well_ended_now += [(job.id, name, shown, left) for shown in ended]
     if event is TaskEvent.UNBLOCKED:
         job = ledger.unfinished[change.job]
-        reason = waits.why_not(ledger, job, job.groups[change.group], is_queueing=True)
+        reason = start_rules.why_not(ledger, job, job.groups[change.group], is_queueing=True)
         require(not reason, f"tasks of job {job.id} were queued although {reason}")
 
 

@@ -13,11 +13,11 @@ from shunter.engine.engine import Engine
 from shunter.engine.jobs.submit import Submitted
 from shunter.model.errors import Busy, NotFound, Rejected, Unavailable
 from shunter.model.job.spec import LASTING
-from shunter.simulation.acts import Acts
-from shunter.simulation.job_draws import Submit
-from shunter.simulation.ledger_records import LedgerJob, require
-from shunter.simulation.objects import ObjectActs
+from shunter.simulation.checks.model_records import LedgerJob, require
 from shunter.simulation.scenario import never_ends
+from shunter.simulation.workload.actions import Acts
+from shunter.simulation.workload.job_draws import Submit
+from shunter.simulation.workload.objects import ObjectActs
 
 if TYPE_CHECKING:
     from shunter.simulation.world import World

@@ -1,4 +1,5 @@
-"""How long a simulated task runs and how it ends, read from its command and environment. Asked by `simulation.node`.
+"""How long a simulated task runs and how it ends, read from its command and environment. Asked by
+`simulation.fleet.node`.
 
 `sleep N` takes N seconds; SHUNTER_SIM_DURATION, SHUNTER_SIM_EXIT and SHUNTER_SIM_FAIL_RATE say it outright; `false`
 exits with 1. What serves ports or has health checks runs until it is stopped; its checks pass at once, unless

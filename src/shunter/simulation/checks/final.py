@@ -11,14 +11,14 @@ from shunter.model.job.spec import LASTING, LOST_MAX, GroupSpec
 from shunter.model.lifecycles import JOB, TaskState
 from shunter.planning.explain.explain import explain
 from shunter.ports.store import Retention
-from shunter.simulation.audit import audit_empty
-from shunter.simulation.ledger_records import LedgerJob, LedgerTask, require
-from shunter.simulation.object_rules import check_nothing_left
+from shunter.simulation.checks.audit import audit_empty
+from shunter.simulation.checks.model_records import LedgerJob, LedgerTask, require
+from shunter.simulation.checks.object_rules import check_nothing_left
+from shunter.simulation.checks.start_rules import is_left_out
 from shunter.simulation.scenario import can_fail
-from shunter.simulation.waits import is_left_out
 
 if TYPE_CHECKING:
-    from shunter.simulation.users import Users
+    from shunter.simulation.workload.users import Users
     from shunter.simulation.world import World
 
 

@@ -1,5 +1,6 @@
 """Services and jobs that run everywhere, read from the second book: nothing that is well is ended before enough others
-are, and when all is quiet, all that was asked for runs. Called by `simulation.checkers` and `simulation.upkeep`."""
+are, and when all is quiet, all that was asked for runs. Called by `simulation.checks.checkers` and
+`simulation.workload.service_actions`."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from msgspec.structs import replace
 
 from shunter.model.job.spec import SERVICE, SYSTEM, GroupSpec, Update
 from shunter.model.lifecycles import NodeState, TaskState
-from shunter.simulation.ledger import Ledger
-from shunter.simulation.ledger_records import LIVE, LedgerGroup, LedgerJob, LedgerTask, is_well, require
+from shunter.simulation.checks.model import Ledger
+from shunter.simulation.checks.model_records import LIVE, LedgerGroup, LedgerJob, LedgerTask, is_well, require
 
 
 def check_ended(ledger: Ledger) -> None:

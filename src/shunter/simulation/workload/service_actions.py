@@ -1,5 +1,5 @@
 """What users do to services and nodes: they scale, update, roll back, restart, move, drain, cordon and release. Driven
-by `simulation.acts`, which has the other kinds."""
+by `simulation.workload.actions`, which has the other kinds."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from shunter.engine.engine import Engine
 from shunter.model.errors import Rejected
 from shunter.model.job.spec import LASTING, SERVICE
-from shunter.simulation.job_draws import draw_lasting
-from shunter.simulation.lasting_rules import unsettled
-from shunter.simulation.ledger_records import LedgerJob, require
+from shunter.simulation.checks.model_records import LedgerJob, require
+from shunter.simulation.checks.service_rules import unsettled
+from shunter.simulation.workload.job_draws import draw_lasting
 
 if TYPE_CHECKING:
-    from shunter.simulation.users import Users
+    from shunter.simulation.workload.users import Users
     from shunter.simulation.world import World
 
 RELEASE_EVERY_S = 5.0

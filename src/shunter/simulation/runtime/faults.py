@@ -9,12 +9,12 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from shunter.simulation.disk import LATENCY_USUAL_S
-from shunter.simulation.network import DELAY_USUAL_S
+from shunter.simulation.runtime.disk import LATENCY_USUAL_S
+from shunter.simulation.runtime.network import DELAY_USUAL_S
 
 if TYPE_CHECKING:
-    from shunter.simulation.manager import SimulatedManager
-    from shunter.simulation.worker import SimulatedWorker
+    from shunter.simulation.runtime.manager import SimulatedManager
+    from shunter.simulation.runtime.worker import SimulatedWorker
     from shunter.simulation.world import World
 
 

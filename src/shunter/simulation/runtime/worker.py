@@ -22,12 +22,12 @@ from shunter.model.protocol.worker_messages import (
     Stop,
     Welcome,
 )
-from shunter.simulation.network import Connection, Network
-from shunter.simulation.node import SimulatedNode
-from shunter.simulation.process import Gate
+from shunter.simulation.fleet.node import SimulatedNode
+from shunter.simulation.runtime.network import Connection, Network
+from shunter.simulation.runtime.process import Gate
 
 if TYPE_CHECKING:
-    from shunter.simulation.manager import SimulatedManager
+    from shunter.simulation.runtime.manager import SimulatedManager
 
 RECONNECT_MAX_S = 1.0
 HELLO_TIMEOUT_S = 5.0

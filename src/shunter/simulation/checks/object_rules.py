@@ -1,7 +1,7 @@
 """What must hold of Testbeds, BatchJobs and Schedulings after every committed round, read from the replayed state.
 
 Slots cannot leak: whoever holds one has an executor that is not gone; whoever runs has the slot that it runs in; no
-slot is held twice, and no job or testbed is claimed by two. Called by `simulation.checkers`.
+slot is held twice, and no job or testbed is claimed by two. Called by `simulation.checks.checkers`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from shunter.model.objects.batch_jobs import BatchJob, BatchJobState
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import KINDS, SCHEDULING
 from shunter.model.objects.testbeds import EXCLUSIVE, SlotPlace, SlotState, Testbed
-from shunter.simulation.ledger_records import require
+from shunter.simulation.checks.model_records import require
 from shunter.testbeds.application_parts import EXECUTOR
 
 _HELD = (SlotState.RESERVED, SlotState.OCCUPIED)

@@ -1,5 +1,5 @@
 """Testbeds, BatchJobs and Schedulings in a simulated world: users make, extend, resize and delete them all through the
-trouble, and let them all go when it is over. Driven by `simulation.users`."""
+trouble, and let them all go when it is over. Driven by `simulation.workload.users`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
 from shunter.model.objects.schedulings import RELAXED, STRICT, SchedulingSpec, SlotJob
 from shunter.model.objects.testbeds import DISJOINT, EXCLUSIVE, TestbedSpec
 from shunter.model.resources import CPU, MEMORY
-from shunter.simulation.ledger_records import require
+from shunter.simulation.checks.model_records import require
 
 if TYPE_CHECKING:
-    from shunter.simulation.users import Users
+    from shunter.simulation.workload.users import Users
     from shunter.simulation.world import World
 
 LABEL = "testbed"
