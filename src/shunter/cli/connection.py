@@ -6,7 +6,7 @@ from shunter.cli.exit_codes import tell
 from shunter.model.errors import ShunterError
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.sdk.client import Client, connect
-from shunter.sdk.patience import PATIENCE_S
+from shunter.sdk.retry import PATIENCE_S
 
 SAID_AFTER_S = 0.5  # shorter waits are not worth a line
 

@@ -28,16 +28,20 @@ from shunter.model.rest.views import (
     TaskView,
     WhyView,
 )
-from shunter.sdk import calls, following, kept, metrics, objects
-from shunter.sdk.asynchronous import Transport
+from shunter.sdk.calls import admin as admin_calls
+from shunter.sdk.calls import follow as follow_calls
+from shunter.sdk.calls import jobs as job_calls
+from shunter.sdk.calls import metrics as metric_calls
+from shunter.sdk.calls import objects as object_calls
+from shunter.sdk.calls.follow import Ended, LogPart
+from shunter.sdk.calls.metrics import Time
+from shunter.sdk.calls.requests import TaskKey
 from shunter.sdk.core import Core, OnRetry
 from shunter.sdk.endpoint import finder
-from shunter.sdk.following import Ended, LogPart
 from shunter.sdk.manifests import Manifest, RunOptions, Source, read_manifest
-from shunter.sdk.metrics import Time
-from shunter.sdk.patience import PATIENCE_S
-from shunter.sdk.requests import TaskKey
-from shunter.sdk.steps import Conversation
+from shunter.sdk.retry import PATIENCE_S
+from shunter.sdk.transport.asynchronous import Transport
+from shunter.sdk.transport.steps import Conversation
 
 
 def connect(
@@ -78,23 +82,23 @@ class Client:
 
     async def run(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
         """Run `command`, `count` times; returns when the job is acknowledged. Acknowledged jobs are never lost."""
-        return Job(self, *await self._perform(calls.run(self._core, command, options)))
+        return Job(self, *await self._perform(job_calls.run(self._core, command, options)))
 
     async def run_to_end(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
         """Run `command` and return when it has ended: one request, the shortest way there."""
-        return self._ended(await self._perform(calls.run_to_end(self._core, command, options)))
+        return self._ended(await self._perform(job_calls.run_to_end(self._core, command, options)))
 
     async def submit(self, manifest: Source) -> Job:
         """Submit one manifest: a mapping, a path, or YAML or JSON text."""
-        return Job(self, *await self._perform(calls.submit(self._core, manifest)))
+        return Job(self, *await self._perform(job_calls.submit(self._core, manifest)))
 
     async def submit_many(self, manifests: Source | Iterable[Manifest]) -> list[SubmittedJob]:
         """Submit many manifests in as few requests as their limits allow; each request is taken whole or not at all."""
-        return await self._perform(calls.submit_many(self._core, manifests))
+        return await self._perform(job_calls.submit_many(self._core, manifests))
 
     def submit_and_follow(self, manifest: Source, mode: str = "progress") -> AsyncGenerator[FollowLine, None]:
         """Submit and follow in one request; `mode` is end, progress or logs (of one-task jobs)."""
-        return self._transport.stream(following.follow_submit(self._core, read_manifest(manifest), mode))
+        return self._transport.stream(follow_calls.follow_submit(self._core, read_manifest(manifest), mode))
 
     async def jobs(
         self,
@@ -105,83 +109,83 @@ class Client:
         limit: int | None = None,
     ) -> AsyncIterator[Job]:
         """Jobs, newest first, read page by page as they are asked for. Namespace `*` means all."""
-        async for view in self._transport.stream(calls.jobs(self._core, namespace, states, labels, limit)):
+        async for view in self._transport.stream(job_calls.jobs(self._core, namespace, states, labels, limit)):
             yield Job(self, view)
 
     async def job(self, name: str, namespace: str | None = None) -> Job:
         """A job by NAME (its newest run), NAME@RUN or id:NUMBER."""
-        return Job(self, await self._perform(calls.job(self._core, name, namespace)))
+        return Job(self, await self._perform(job_calls.job(self._core, name, namespace)))
 
     async def runs(self, name: str, limit: int | None = None) -> AsyncIterator[Job]:
         """All runs of one name, newest first."""
-        async for view in self._transport.stream(calls.runs(self._core, name, limit)):
+        async for view in self._transport.stream(job_calls.runs(self._core, name, limit)):
             yield Job(self, view)
 
     async def why(self, name: str, index: TaskKey | None = None) -> WhyView:
         """Why a job, or one of its tasks, is in the state it is in; what would start it, and when it may start."""
-        return await self._perform(calls.why(self._core, name, None, index))
+        return await self._perform(job_calls.why(self._core, name, None, index))
 
     async def plan(self, manifests: Source | Iterable[Manifest]) -> PlanView:
         """What submitting these manifests would do now, without doing it."""
-        return await self._perform(calls.plan(self._core, manifests))
+        return await self._perform(job_calls.plan(self._core, manifests))
 
     async def policies(self) -> list[PolicyView]:
         """All policies and filters, with their source and which of them decide."""
-        return await self._perform(calls.policies(self._core))
+        return await self._perform(job_calls.policies(self._core))
 
     async def use_policy(self, name: str) -> list[PolicyView]:
         """Let another policy decide, from now on and after a restart too."""
-        return await self._perform(calls.use_policy(self._core, name))
+        return await self._perform(job_calls.use_policy(self._core, name))
 
     async def flight(self) -> list[FlightSegment]:
         """What the flight recorder has kept, oldest first."""
-        return await self._perform(calls.flight(self._core))
+        return await self._perform(job_calls.flight(self._core))
 
     def flight_records(self) -> AsyncIterator[bytes]:
         """Pieces of a file with all recorded decisions, for `shunter replay`."""
-        return self._transport.stream(calls.flight_records(self._core))
+        return self._transport.stream(job_calls.flight_records(self._core))
 
     async def nodes(self) -> list[NodeView]:
-        return [node async for node in self._transport.stream(calls.nodes(self._core))]
+        return [node async for node in self._transport.stream(job_calls.nodes(self._core))]
 
     async def node(self, name: str) -> NodeView:
-        return await self._perform(calls.node(self._core, name))
+        return await self._perform(job_calls.node(self._core, name))
 
     async def node_stats(self, name: str) -> NodeStatsView:
         """The machine and its running tasks, fresh from the worker."""
-        return await self._perform(calls.node_stats(self._core, name))
+        return await self._perform(job_calls.node_stats(self._core, name))
 
     async def node_metrics(
         self, name: str, start: Time | None = None, stop: Time | None = None, *, step: str | None = None
     ) -> MetricsView:
         """What a node used over a window of time; the last ten minutes, if none is named."""
-        return await self._perform(metrics.of_node(self._core, name, (start, stop, step)))
+        return await self._perform(metric_calls.of_node(self._core, name, (start, stop, step)))
 
     async def drain_node(self, name: str, deadline: str | None = None) -> NodeView:
         """Empty a node; past the deadline ("10m"), its batch tasks are stopped and queued again."""
-        return await self._perform(calls.drain_node(self._core, name, deadline))
+        return await self._perform(job_calls.drain_node(self._core, name, deadline))
 
     async def undrain_node(self, name: str) -> NodeView:
-        return await self._perform(calls.undrain_node(self._core, name))
+        return await self._perform(job_calls.undrain_node(self._core, name))
 
     async def cordon_node(self, name: str, reason: str = "") -> NodeView:
         """Let nothing more start on a node; what runs goes on."""
-        return await self._perform(calls.cordon_node(self._core, name, reason))
+        return await self._perform(job_calls.cordon_node(self._core, name, reason))
 
     async def uncordon_node(self, name: str) -> NodeView:
-        return await self._perform(calls.uncordon_node(self._core, name))
+        return await self._perform(job_calls.uncordon_node(self._core, name))
 
     async def release_node(self, name: str) -> NodeView:
         """Let a node out of quarantine."""
-        return await self._perform(calls.release_node(self._core, name))
+        return await self._perform(job_calls.release_node(self._core, name))
 
     async def attribute_node(self, name: str, attributes: Mapping[str, str | None]) -> NodeView:
         """Set attributes; None takes one away."""
-        return await self._perform(calls.attribute_node(self._core, name, attributes))
+        return await self._perform(job_calls.attribute_node(self._core, name, attributes))
 
     async def label_node(self, name: str, labels: Mapping[str, str | None]) -> NodeView:
         """Set labels; None takes one away."""
-        return await self._perform(calls.label_node(self._core, name, labels))
+        return await self._perform(job_calls.label_node(self._core, name, labels))
 
     def events(
         self,
@@ -195,87 +199,87 @@ class Client:
         """The events there are, oldest first; with `follow`, those that come, without end. Of all namespaces, unless
         one, or a job, is named."""
         if follow:
-            return self._transport.stream(following.follow_events(self._core, namespace, job, after))
-        return self._transport.stream(calls.events(self._core, namespace, job, after, limit))
+            return self._transport.stream(follow_calls.follow_events(self._core, namespace, job, after))
+        return self._transport.stream(job_calls.events(self._core, namespace, job, after, limit))
 
     def templates(self, *, namespace: str | None = None, limit: int | None = None) -> AsyncIterator[TemplateView]:
         """Jobs that a clock or dispatches run, by name. Namespace `*` means all."""
-        return self._transport.stream(kept.templates(self._core, namespace, limit))
+        return self._transport.stream(admin_calls.templates(self._core, namespace, limit))
 
     async def template(self, name: str) -> TemplateView:
-        return await self._perform(kept.template(self._core, name))
+        return await self._perform(admin_calls.template(self._core, name))
 
     async def pause_template(self, name: str) -> TemplateView:
         """Let the clock start no runs of it."""
-        return await self._perform(kept.pause_template(self._core, name, True))
+        return await self._perform(admin_calls.pause_template(self._core, name, True))
 
     async def resume_template(self, name: str) -> TemplateView:
         """Let the clock start runs of it again; what was due meanwhile is not made up for."""
-        return await self._perform(kept.pause_template(self._core, name, False))
+        return await self._perform(admin_calls.pause_template(self._core, name, False))
 
     async def delete_template(self, name: str) -> None:
         """Its runs go on."""
-        await self._perform(kept.delete_template(self._core, name))
+        await self._perform(admin_calls.delete_template(self._core, name))
 
     async def dispatch(
         self, name: str, parameters: Mapping[str, str] | None = None, payload: bytes | None = None
     ) -> Job:
         """Run a template now. Tasks find parameters as SHUNTER_PARAM_NAME and the payload's file by SHUNTER_PAYLOAD."""
-        return Job(self, await self._perform(kept.dispatch(self._core, name, parameters or {}, payload)), True)
+        return Job(self, await self._perform(admin_calls.dispatch(self._core, name, parameters or {}, payload)), True)
 
     async def queues(self) -> list[QueueView]:
-        return await self._perform(kept.queues(self._core))
+        return await self._perform(admin_calls.queues(self._core))
 
     async def queue(self, name: str) -> QueueView:
-        return await self._perform(kept.queue(self._core, name))
+        return await self._perform(admin_calls.queue(self._core, name))
 
     async def update_queue(self, name: str, rules: Mapping[str, Any]) -> QueueView:
         """Any of paused, strict, running_max and queued_max; a limit of 0 takes it away."""
-        return await self._perform(kept.change_queue(self._core, name, rules))
+        return await self._perform(admin_calls.change_queue(self._core, name, rules))
 
     async def delete_queue(self, name: str) -> None:
         """Take a queue's rules away; what is in it stays."""
-        await self._perform(kept.delete_queue(self._core, name))
+        await self._perform(admin_calls.delete_queue(self._core, name))
 
     async def purge_queue(self, name: str) -> int:
         """Cancel what is queued in it; comes to the number of tasks."""
-        return await self._perform(kept.purge_queue(self._core, name))
+        return await self._perform(admin_calls.purge_queue(self._core, name))
 
     def dead_letters(
         self, *, job: str | None = None, namespace: str | None = None, limit: int | None = None
     ) -> AsyncIterator[DeadView]:
         """Tasks that gave up after all their restarts, oldest first."""
-        return self._transport.stream(kept.dead_letters(self._core, namespace, job, limit))
+        return self._transport.stream(admin_calls.dead_letters(self._core, namespace, job, limit))
 
     async def replay_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> Replayed:
         """Run just these tasks again: by number, of a job, or with neither all of the namespace."""
-        return await self._perform(kept.replay(self._core, numbers, job))
+        return await self._perform(admin_calls.replay(self._core, numbers, job))
 
     async def purge_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> int:
         """Forget dead letters, chosen likewise; comes to their number."""
-        return await self._perform(kept.purge_dead(self._core, numbers, job))
+        return await self._perform(admin_calls.purge_dead(self._core, numbers, job))
 
     async def apply(self, documents: Source | Iterable[Manifest], namespace: str | None = None) -> list[AppliedView]:
         """Make or change Testbeds, BatchJobs and Schedulings, all or none; a file of Jobs is submitted instead."""
-        return await self._perform(objects.apply(self._core, documents, namespace))
+        return await self._perform(object_calls.apply(self._core, documents, namespace))
 
     async def get(self, kind: str, name: str, namespace: str | None = None) -> ObjectView:
         """One Testbed, BatchJob or Scheduling; the kind is said as in `testbed`, `testbeds` or `tb`."""
-        return await self._perform(objects.get(self._core, kind, name, namespace))
+        return await self._perform(object_calls.get(self._core, kind, name, namespace))
 
     async def objects(self, kind: str | None = None, namespace: str | None = None) -> list[ObjectView]:
         """All of a kind, or of every kind, by name. Namespace `*` means all."""
-        return await self._perform(objects.list_objects(self._core, kind, namespace))
+        return await self._perform(object_calls.list_objects(self._core, kind, namespace))
 
     async def delete(
         self, kind: str, name: str, namespace: str | None = None, *, version: int | None = None
     ) -> ObjectView:
         """Ask an object to go; what it holds is released first. With a `version`, only if that is the present one."""
-        return await self._perform(objects.delete(self._core, kind, name, namespace, version))
+        return await self._perform(object_calls.delete(self._core, kind, name, namespace, version))
 
     async def patch(self, kind: str, name: str, changes: Manifest, namespace: str | None = None) -> ObjectView:
         """Change some fields of an object; None takes one away."""
-        return await self._perform(objects.patch(self._core, kind, name, changes, namespace))
+        return await self._perform(object_calls.patch(self._core, kind, name, changes, namespace))
 
     def watch(
         self,
@@ -288,44 +292,44 @@ class Client:
     ) -> AsyncIterator[WatchLine]:
         """Changes of objects as they are committed, without end: behind version `after`, or from now on; with
         `present`, first what is there. It goes on by itself after an outage. Namespace `*` means all."""
-        return self._transport.stream(objects.watch(self._core, kind, name, namespace, after, present))
+        return self._transport.stream(object_calls.watch(self._core, kind, name, namespace, after, present))
 
     async def write_external(
         self, name: str, data: Mapping[str, Iterable[Mapping[str, str]]], namespace: str | None = None
     ) -> ObjectView:
         """Replace these keys of a BatchJob's externalScheduler, and leave the others."""
-        return await self._perform(objects.write_external(self._core, name, data, namespace))
+        return await self._perform(object_calls.write_external(self._core, name, data, namespace))
 
     async def reset(self, name: str, namespace: str | None = None) -> ObjectView:
         """Bring a failed BatchJob back to Ready."""
-        return await self._perform(objects.reset(self._core, name, namespace))
+        return await self._perform(object_calls.reset(self._core, name, namespace))
 
     async def batch_job_metrics(
         self, name: str, run: int | None = None, namespace: str | None = None, *, step: str | None = None
     ) -> MetricsView:
         """What the last run of a BatchJob used, or the N-th: by node and by slot, from its start to its stop."""
-        return await self._perform(metrics.of_batch_job(self._core, name, run, step, namespace))
+        return await self._perform(metric_calls.of_batch_job(self._core, name, run, step, namespace))
 
     def past_schedulings(
         self, name: str | None = None, namespace: str | None = None, limit: int | None = None
     ) -> AsyncIterator[PastSchedulingView]:
         """What deleted Schedulings did, newest first. Namespace `*` means all."""
-        return self._transport.stream(objects.past_schedulings(self._core, name, namespace, limit))
+        return self._transport.stream(object_calls.past_schedulings(self._core, name, namespace, limit))
 
     async def past_scheduling(self, uid: str) -> PastSchedulingView:
-        return await self._perform(objects.past_scheduling(self._core, uid))
+        return await self._perform(object_calls.past_scheduling(self._core, uid))
 
     async def cluster(self) -> ClusterInfo:
-        return await self._perform(calls.cluster(self._core))
+        return await self._perform(job_calls.cluster(self._core))
 
     async def update_cluster(self, settings: Mapping[str, Any]) -> ClusterInfo:
         """Change settings while it runs: `{"heartbeat": "2s", "preemption": "off", "reserve_after": "5m",
         "licence/matlab": 5}`. They outlive a restart."""
-        return await self._perform(calls.update_cluster(self._core, settings))
+        return await self._perform(job_calls.update_cluster(self._core, settings))
 
     async def down(self, *, leave_running: bool = False) -> None:
         """Ask the cluster to stop; returns when it has begun to."""
-        await self._perform(calls.down(self._core, leave_running))
+        await self._perform(job_calls.down(self._core, leave_running))
 
     def _ended(self, ended: Ended) -> Job:
         return Job(self, ended.view, ended.created, ended.exit_code)
@@ -357,10 +361,10 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        return self.state in calls.JOB_ENDS
+        return self.state in job_calls.JOB_ENDS
 
     async def refresh(self) -> Job:
-        self.view = await self._client._perform(calls.job(self._client._core, self._reference, self.view.namespace))
+        self.view = await self._client._perform(job_calls.job(self._client._core, self._reference, self.view.namespace))
         return self
 
     async def wait(self, timeout: float | None = None) -> Job:
@@ -376,55 +380,55 @@ class Job:
     async def stop(self, *, index: TaskKey | None = None, now: bool = False, signal: str | None = None) -> None:
         """End the job, or one of its tasks (an index, or "GROUP/INDEX"): gracefully, with a signal like "INT" instead
         of TERM, or with `now` at once. Returns when that is under way."""
-        call = calls.stop(self._client._core, self._reference, self.view.namespace, index, now, signal)
+        call = job_calls.stop(self._client._core, self._reference, self.view.namespace, index, now, signal)
         await self._client._perform(call)
 
     async def hold(self) -> Job:
         """Let nothing more of it start until it is released; what runs goes on."""
         self.view = await self._client._perform(
-            kept.hold(self._client._core, self._reference, self.view.namespace, True)
+            admin_calls.hold(self._client._core, self._reference, self.view.namespace, True)
         )
         return self
 
     async def release(self) -> Job:
         """Let a held job go on."""
         self.view = await self._client._perform(
-            kept.hold(self._client._core, self._reference, self.view.namespace, False)
+            admin_calls.hold(self._client._core, self._reference, self.view.namespace, False)
         )
         return self
 
     async def retry(self, *, failed: bool = False) -> Job:
         """A new run of this finished one: all of it, or only the tasks that did not succeed."""
-        call = kept.retry(self._client._core, self._reference, self.view.namespace, failed)
+        call = admin_calls.retry(self._client._core, self._reference, self.view.namespace, failed)
         return Job(self._client, await self._client._perform(call), True)
 
     async def update(self, manifest: Source, node: str | None = None) -> Job:
         """Another spec of a service or system job; with `node`, only what runs there is replaced."""
-        call = calls.update(self._client._core, self._reference, self.view.namespace, manifest, node)
+        call = job_calls.update(self._client._core, self._reference, self.view.namespace, manifest, node)
         self.view = await self._client._perform(call)
         return self
 
     async def scale(self, counts: int | Mapping[str, int]) -> Job:
         """Another count of a service; by group where it has several."""
-        call = calls.scale(self._client._core, self._reference, self.view.namespace, counts)
+        call = job_calls.scale(self._client._core, self._reference, self.view.namespace, counts)
         self.view = await self._client._perform(call)
         return self
 
     async def roll_back(self) -> Job:
         """To the last good version, or from a good one to the one before."""
-        call = calls.roll_back(self._client._core, self._reference, self.view.namespace)
+        call = job_calls.roll_back(self._client._core, self._reference, self.view.namespace)
         self.view = await self._client._perform(call)
         return self
 
     async def restart(self, index: TaskKey | None = None) -> Job:
         """Replace all instances of a service or system job, or one, by fresh ones."""
-        call = calls.restart(self._client._core, self._reference, self.view.namespace, index)
+        call = job_calls.restart(self._client._core, self._reference, self.view.namespace, index)
         self.view = await self._client._perform(call)
         return self
 
     async def move(self, index: TaskKey, node: str) -> Job:
         """Let a task run on this node."""
-        call = calls.move(self._client._core, self._reference, self.view.namespace, index, node)
+        call = job_calls.move(self._client._core, self._reference, self.view.namespace, index, node)
         self.view = await self._client._perform(call)
         return self
 
@@ -433,15 +437,17 @@ class Job:
     ) -> AsyncIterator[TaskView]:
         """Tasks by index, read page by page as they are asked for. `all`: before them, those of a service that were
         replaced; their names end in ~PIECE."""
-        call = calls.tasks(self._client._core, self._reference, self.view.namespace, states, all, limit)
+        call = job_calls.tasks(self._client._core, self._reference, self.view.namespace, states, all, limit)
         return self._client._transport.stream(call)
 
     async def task(self, index: TaskKey) -> TaskView:
-        return await self._client._perform(calls.task(self._client._core, self._reference, self.view.namespace, index))
+        return await self._client._perform(
+            job_calls.task(self._client._core, self._reference, self.view.namespace, index)
+        )
 
     async def attempts(self, index: TaskKey = 0) -> list[AttemptView]:
         return await self._client._perform(
-            calls.attempts(self._client._core, self._reference, self.view.namespace, index)
+            job_calls.attempts(self._client._core, self._reference, self.view.namespace, index)
         )
 
     async def metrics(
@@ -449,12 +455,14 @@ class Job:
     ) -> MetricsView:
         """What a task used, and its node meanwhile; from its start to its end, if no other window is named."""
         span = start, stop, step
-        call = metrics.of_task(self._client._core, self._reference, self.view.namespace, index, span)
+        call = metric_calls.of_task(self._client._core, self._reference, self.view.namespace, index, span)
         return await self._client._perform(call)
 
     async def why(self, index: TaskKey | None = None) -> WhyView:
         """Why the job, or one of its tasks, is in the state it is in."""
-        return await self._client._perform(calls.why(self._client._core, self._reference, self.view.namespace, index))
+        return await self._client._perform(
+            job_calls.why(self._client._core, self._reference, self.view.namespace, index)
+        )
 
     @overload
     def logs(
@@ -472,11 +480,11 @@ class Job:
         """What a task wrote to `stream` (stdout or stderr); with `follow` in pieces, as it is written, to its end."""
         part = LogPart(self._reference, self.view.namespace, index, stream, attempt)
         if follow:
-            return self._client._transport.stream(following.follow_log(self._client._core, part))
+            return self._client._transport.stream(follow_calls.follow_log(self._client._core, part))
         return self._whole_log(part)
 
     async def _whole_log(self, part: LogPart) -> bytes:
-        pieces = self._client._transport.stream(following.read_log(self._client._core, part))
+        pieces = self._client._transport.stream(follow_calls.read_log(self._client._core, part))
         return b"".join([piece async for piece in pieces])
 
     @property
@@ -484,4 +492,4 @@ class Job:
         return f"id:{self.view.id}"
 
     def _follow(self, mode: str, timeout_s: float | None) -> Conversation[Ended]:
-        return following.follow_job(self._client._core, self._reference, self.view.namespace, mode, timeout_s)
+        return follow_calls.follow_job(self._client._core, self._reference, self.view.namespace, mode, timeout_s)

@@ -28,16 +28,20 @@ from shunter.model.rest.views import (
     TaskView,
     WhyView,
 )
-from shunter.sdk import calls, following, kept, metrics, objects
-from shunter.sdk.blocking import Transport
+from shunter.sdk.calls import admin as admin_calls
+from shunter.sdk.calls import follow as follow_calls
+from shunter.sdk.calls import jobs as job_calls
+from shunter.sdk.calls import metrics as metric_calls
+from shunter.sdk.calls import objects as object_calls
+from shunter.sdk.calls.follow import Ended, LogPart
+from shunter.sdk.calls.metrics import Time
+from shunter.sdk.calls.requests import TaskKey
 from shunter.sdk.core import Core, OnRetry
 from shunter.sdk.endpoint import finder
-from shunter.sdk.following import Ended, LogPart
 from shunter.sdk.manifests import Manifest, RunOptions, Source, read_manifest
-from shunter.sdk.metrics import Time
-from shunter.sdk.patience import PATIENCE_S
-from shunter.sdk.requests import TaskKey
-from shunter.sdk.steps import Conversation
+from shunter.sdk.retry import PATIENCE_S
+from shunter.sdk.transport.blocking import Transport
+from shunter.sdk.transport.steps import Conversation
 
 
 def connect(
@@ -78,23 +82,23 @@ class Client:
 
     def run(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
         """Run `command`, `count` times; returns when the job is acknowledged. Acknowledged jobs are never lost."""
-        return Job(self, *self._perform(calls.run(self._core, command, options)))
+        return Job(self, *self._perform(job_calls.run(self._core, command, options)))
 
     def run_to_end(self, command: Sequence[str], **options: Unpack[RunOptions]) -> Job:
         """Run `command` and return when it has ended: one request, the shortest way there."""
-        return self._ended(self._perform(calls.run_to_end(self._core, command, options)))
+        return self._ended(self._perform(job_calls.run_to_end(self._core, command, options)))
 
     def submit(self, manifest: Source) -> Job:
         """Submit one manifest: a mapping, a path, or YAML or JSON text."""
-        return Job(self, *self._perform(calls.submit(self._core, manifest)))
+        return Job(self, *self._perform(job_calls.submit(self._core, manifest)))
 
     def submit_many(self, manifests: Source | Iterable[Manifest]) -> list[SubmittedJob]:
         """Submit many manifests in as few requests as their limits allow; each request is taken whole or not at all."""
-        return self._perform(calls.submit_many(self._core, manifests))
+        return self._perform(job_calls.submit_many(self._core, manifests))
 
     def submit_and_follow(self, manifest: Source, mode: str = "progress") -> Generator[FollowLine, None, Ended]:
         """Submit and follow in one request; `mode` is end, progress or logs (of one-task jobs)."""
-        return self._transport.stream(following.follow_submit(self._core, read_manifest(manifest), mode))
+        return self._transport.stream(follow_calls.follow_submit(self._core, read_manifest(manifest), mode))
 
     def jobs(
         self,
@@ -105,83 +109,83 @@ class Client:
         limit: int | None = None,
     ) -> Iterator[Job]:
         """Jobs, newest first, read page by page as they are asked for. Namespace `*` means all."""
-        for view in self._transport.stream(calls.jobs(self._core, namespace, states, labels, limit)):
+        for view in self._transport.stream(job_calls.jobs(self._core, namespace, states, labels, limit)):
             yield Job(self, view)
 
     def job(self, name: str, namespace: str | None = None) -> Job:
         """A job by NAME (its newest run), NAME@RUN or id:NUMBER."""
-        return Job(self, self._perform(calls.job(self._core, name, namespace)))
+        return Job(self, self._perform(job_calls.job(self._core, name, namespace)))
 
     def runs(self, name: str, limit: int | None = None) -> Iterator[Job]:
         """All runs of one name, newest first."""
-        for view in self._transport.stream(calls.runs(self._core, name, limit)):
+        for view in self._transport.stream(job_calls.runs(self._core, name, limit)):
             yield Job(self, view)
 
     def why(self, name: str, index: TaskKey | None = None) -> WhyView:
         """Why a job, or one of its tasks, is in the state it is in; what would start it, and when it may start."""
-        return self._perform(calls.why(self._core, name, None, index))
+        return self._perform(job_calls.why(self._core, name, None, index))
 
     def plan(self, manifests: Source | Iterable[Manifest]) -> PlanView:
         """What submitting these manifests would do now, without doing it."""
-        return self._perform(calls.plan(self._core, manifests))
+        return self._perform(job_calls.plan(self._core, manifests))
 
     def policies(self) -> list[PolicyView]:
         """All policies and filters, with their source and which of them decide."""
-        return self._perform(calls.policies(self._core))
+        return self._perform(job_calls.policies(self._core))
 
     def use_policy(self, name: str) -> list[PolicyView]:
         """Let another policy decide, from now on and after a restart too."""
-        return self._perform(calls.use_policy(self._core, name))
+        return self._perform(job_calls.use_policy(self._core, name))
 
     def flight(self) -> list[FlightSegment]:
         """What the flight recorder has kept, oldest first."""
-        return self._perform(calls.flight(self._core))
+        return self._perform(job_calls.flight(self._core))
 
     def flight_records(self) -> Iterator[bytes]:
         """Pieces of a file with all recorded decisions, for `shunter replay`."""
-        return self._transport.stream(calls.flight_records(self._core))
+        return self._transport.stream(job_calls.flight_records(self._core))
 
     def nodes(self) -> list[NodeView]:
-        return list(self._transport.stream(calls.nodes(self._core)))
+        return list(self._transport.stream(job_calls.nodes(self._core)))
 
     def node(self, name: str) -> NodeView:
-        return self._perform(calls.node(self._core, name))
+        return self._perform(job_calls.node(self._core, name))
 
     def node_stats(self, name: str) -> NodeStatsView:
         """The machine and its running tasks, fresh from the worker."""
-        return self._perform(calls.node_stats(self._core, name))
+        return self._perform(job_calls.node_stats(self._core, name))
 
     def node_metrics(
         self, name: str, start: Time | None = None, stop: Time | None = None, *, step: str | None = None
     ) -> MetricsView:
         """What a node used over a window of time; the last ten minutes, if none is named."""
-        return self._perform(metrics.of_node(self._core, name, (start, stop, step)))
+        return self._perform(metric_calls.of_node(self._core, name, (start, stop, step)))
 
     def drain_node(self, name: str, deadline: str | None = None) -> NodeView:
         """Empty a node; past the deadline ("10m"), its batch tasks are stopped and queued again."""
-        return self._perform(calls.drain_node(self._core, name, deadline))
+        return self._perform(job_calls.drain_node(self._core, name, deadline))
 
     def undrain_node(self, name: str) -> NodeView:
-        return self._perform(calls.undrain_node(self._core, name))
+        return self._perform(job_calls.undrain_node(self._core, name))
 
     def cordon_node(self, name: str, reason: str = "") -> NodeView:
         """Let nothing more start on a node; what runs goes on."""
-        return self._perform(calls.cordon_node(self._core, name, reason))
+        return self._perform(job_calls.cordon_node(self._core, name, reason))
 
     def uncordon_node(self, name: str) -> NodeView:
-        return self._perform(calls.uncordon_node(self._core, name))
+        return self._perform(job_calls.uncordon_node(self._core, name))
 
     def release_node(self, name: str) -> NodeView:
         """Let a node out of quarantine."""
-        return self._perform(calls.release_node(self._core, name))
+        return self._perform(job_calls.release_node(self._core, name))
 
     def attribute_node(self, name: str, attributes: Mapping[str, str | None]) -> NodeView:
         """Set attributes; None takes one away."""
-        return self._perform(calls.attribute_node(self._core, name, attributes))
+        return self._perform(job_calls.attribute_node(self._core, name, attributes))
 
     def label_node(self, name: str, labels: Mapping[str, str | None]) -> NodeView:
         """Set labels; None takes one away."""
-        return self._perform(calls.label_node(self._core, name, labels))
+        return self._perform(job_calls.label_node(self._core, name, labels))
 
     def events(
         self,
@@ -195,83 +199,83 @@ class Client:
         """The events there are, oldest first; with `follow`, those that come, without end. Of all namespaces, unless
         one, or a job, is named."""
         if follow:
-            return self._transport.stream(following.follow_events(self._core, namespace, job, after))
-        return self._transport.stream(calls.events(self._core, namespace, job, after, limit))
+            return self._transport.stream(follow_calls.follow_events(self._core, namespace, job, after))
+        return self._transport.stream(job_calls.events(self._core, namespace, job, after, limit))
 
     def templates(self, *, namespace: str | None = None, limit: int | None = None) -> Iterator[TemplateView]:
         """Jobs that a clock or dispatches run, by name. Namespace `*` means all."""
-        return self._transport.stream(kept.templates(self._core, namespace, limit))
+        return self._transport.stream(admin_calls.templates(self._core, namespace, limit))
 
     def template(self, name: str) -> TemplateView:
-        return self._perform(kept.template(self._core, name))
+        return self._perform(admin_calls.template(self._core, name))
 
     def pause_template(self, name: str) -> TemplateView:
         """Let the clock start no runs of it."""
-        return self._perform(kept.pause_template(self._core, name, True))
+        return self._perform(admin_calls.pause_template(self._core, name, True))
 
     def resume_template(self, name: str) -> TemplateView:
         """Let the clock start runs of it again; what was due meanwhile is not made up for."""
-        return self._perform(kept.pause_template(self._core, name, False))
+        return self._perform(admin_calls.pause_template(self._core, name, False))
 
     def delete_template(self, name: str) -> None:
         """Its runs go on."""
-        self._perform(kept.delete_template(self._core, name))
+        self._perform(admin_calls.delete_template(self._core, name))
 
     def dispatch(self, name: str, parameters: Mapping[str, str] | None = None, payload: bytes | None = None) -> Job:
         """Run a template now. Tasks find parameters as SHUNTER_PARAM_NAME and the payload's file by SHUNTER_PAYLOAD."""
-        return Job(self, self._perform(kept.dispatch(self._core, name, parameters or {}, payload)), True)
+        return Job(self, self._perform(admin_calls.dispatch(self._core, name, parameters or {}, payload)), True)
 
     def queues(self) -> list[QueueView]:
-        return self._perform(kept.queues(self._core))
+        return self._perform(admin_calls.queues(self._core))
 
     def queue(self, name: str) -> QueueView:
-        return self._perform(kept.queue(self._core, name))
+        return self._perform(admin_calls.queue(self._core, name))
 
     def update_queue(self, name: str, rules: Mapping[str, Any]) -> QueueView:
         """Any of paused, strict, running_max and queued_max; a limit of 0 takes it away."""
-        return self._perform(kept.change_queue(self._core, name, rules))
+        return self._perform(admin_calls.change_queue(self._core, name, rules))
 
     def delete_queue(self, name: str) -> None:
         """Take a queue's rules away; what is in it stays."""
-        self._perform(kept.delete_queue(self._core, name))
+        self._perform(admin_calls.delete_queue(self._core, name))
 
     def purge_queue(self, name: str) -> int:
         """Cancel what is queued in it; comes to the number of tasks."""
-        return self._perform(kept.purge_queue(self._core, name))
+        return self._perform(admin_calls.purge_queue(self._core, name))
 
     def dead_letters(
         self, *, job: str | None = None, namespace: str | None = None, limit: int | None = None
     ) -> Iterator[DeadView]:
         """Tasks that gave up after all their restarts, oldest first."""
-        return self._transport.stream(kept.dead_letters(self._core, namespace, job, limit))
+        return self._transport.stream(admin_calls.dead_letters(self._core, namespace, job, limit))
 
     def replay_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> Replayed:
         """Run just these tasks again: by number, of a job, or with neither all of the namespace."""
-        return self._perform(kept.replay(self._core, numbers, job))
+        return self._perform(admin_calls.replay(self._core, numbers, job))
 
     def purge_dead(self, numbers: Iterable[int] = (), *, job: str | None = None) -> int:
         """Forget dead letters, chosen likewise; comes to their number."""
-        return self._perform(kept.purge_dead(self._core, numbers, job))
+        return self._perform(admin_calls.purge_dead(self._core, numbers, job))
 
     def apply(self, documents: Source | Iterable[Manifest], namespace: str | None = None) -> list[AppliedView]:
         """Make or change Testbeds, BatchJobs and Schedulings, all or none; a file of Jobs is submitted instead."""
-        return self._perform(objects.apply(self._core, documents, namespace))
+        return self._perform(object_calls.apply(self._core, documents, namespace))
 
     def get(self, kind: str, name: str, namespace: str | None = None) -> ObjectView:
         """One Testbed, BatchJob or Scheduling; the kind is said as in `testbed`, `testbeds` or `tb`."""
-        return self._perform(objects.get(self._core, kind, name, namespace))
+        return self._perform(object_calls.get(self._core, kind, name, namespace))
 
     def objects(self, kind: str | None = None, namespace: str | None = None) -> list[ObjectView]:
         """All of a kind, or of every kind, by name. Namespace `*` means all."""
-        return self._perform(objects.list_objects(self._core, kind, namespace))
+        return self._perform(object_calls.list_objects(self._core, kind, namespace))
 
     def delete(self, kind: str, name: str, namespace: str | None = None, *, version: int | None = None) -> ObjectView:
         """Ask an object to go; what it holds is released first. With a `version`, only if that is the present one."""
-        return self._perform(objects.delete(self._core, kind, name, namespace, version))
+        return self._perform(object_calls.delete(self._core, kind, name, namespace, version))
 
     def patch(self, kind: str, name: str, changes: Manifest, namespace: str | None = None) -> ObjectView:
         """Change some fields of an object; None takes one away."""
-        return self._perform(objects.patch(self._core, kind, name, changes, namespace))
+        return self._perform(object_calls.patch(self._core, kind, name, changes, namespace))
 
     def watch(
         self,
@@ -284,44 +288,44 @@ class Client:
     ) -> Iterator[WatchLine]:
         """Changes of objects as they are committed, without end: behind version `after`, or from now on; with
         `present`, first what is there. It goes on by itself after an outage. Namespace `*` means all."""
-        return self._transport.stream(objects.watch(self._core, kind, name, namespace, after, present))
+        return self._transport.stream(object_calls.watch(self._core, kind, name, namespace, after, present))
 
     def write_external(
         self, name: str, data: Mapping[str, Iterable[Mapping[str, str]]], namespace: str | None = None
     ) -> ObjectView:
         """Replace these keys of a BatchJob's externalScheduler, and leave the others."""
-        return self._perform(objects.write_external(self._core, name, data, namespace))
+        return self._perform(object_calls.write_external(self._core, name, data, namespace))
 
     def reset(self, name: str, namespace: str | None = None) -> ObjectView:
         """Bring a failed BatchJob back to Ready."""
-        return self._perform(objects.reset(self._core, name, namespace))
+        return self._perform(object_calls.reset(self._core, name, namespace))
 
     def batch_job_metrics(
         self, name: str, run: int | None = None, namespace: str | None = None, *, step: str | None = None
     ) -> MetricsView:
         """What the last run of a BatchJob used, or the N-th: by node and by slot, from its start to its stop."""
-        return self._perform(metrics.of_batch_job(self._core, name, run, step, namespace))
+        return self._perform(metric_calls.of_batch_job(self._core, name, run, step, namespace))
 
     def past_schedulings(
         self, name: str | None = None, namespace: str | None = None, limit: int | None = None
     ) -> Iterator[PastSchedulingView]:
         """What deleted Schedulings did, newest first. Namespace `*` means all."""
-        return self._transport.stream(objects.past_schedulings(self._core, name, namespace, limit))
+        return self._transport.stream(object_calls.past_schedulings(self._core, name, namespace, limit))
 
     def past_scheduling(self, uid: str) -> PastSchedulingView:
-        return self._perform(objects.past_scheduling(self._core, uid))
+        return self._perform(object_calls.past_scheduling(self._core, uid))
 
     def cluster(self) -> ClusterInfo:
-        return self._perform(calls.cluster(self._core))
+        return self._perform(job_calls.cluster(self._core))
 
     def update_cluster(self, settings: Mapping[str, Any]) -> ClusterInfo:
         """Change settings while it runs: `{"heartbeat": "2s", "preemption": "off", "reserve_after": "5m",
         "licence/matlab": 5}`. They outlive a restart."""
-        return self._perform(calls.update_cluster(self._core, settings))
+        return self._perform(job_calls.update_cluster(self._core, settings))
 
     def down(self, *, leave_running: bool = False) -> None:
         """Ask the cluster to stop; returns when it has begun to."""
-        self._perform(calls.down(self._core, leave_running))
+        self._perform(job_calls.down(self._core, leave_running))
 
     def _ended(self, ended: Ended) -> Job:
         return Job(self, ended.view, ended.created, ended.exit_code)
@@ -353,10 +357,10 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        return self.state in calls.JOB_ENDS
+        return self.state in job_calls.JOB_ENDS
 
     def refresh(self) -> Job:
-        self.view = self._client._perform(calls.job(self._client._core, self._reference, self.view.namespace))
+        self.view = self._client._perform(job_calls.job(self._client._core, self._reference, self.view.namespace))
         return self
 
     def wait(self, timeout: float | None = None) -> Job:
@@ -372,77 +376,83 @@ class Job:
     def stop(self, *, index: TaskKey | None = None, now: bool = False, signal: str | None = None) -> None:
         """End the job, or one of its tasks (an index, or "GROUP/INDEX"): gracefully, with a signal like "INT" instead
         of TERM, or with `now` at once. Returns when that is under way."""
-        call = calls.stop(self._client._core, self._reference, self.view.namespace, index, now, signal)
+        call = job_calls.stop(self._client._core, self._reference, self.view.namespace, index, now, signal)
         self._client._perform(call)
 
     def hold(self) -> Job:
         """Let nothing more of it start until it is released; what runs goes on."""
-        self.view = self._client._perform(kept.hold(self._client._core, self._reference, self.view.namespace, True))
+        self.view = self._client._perform(
+            admin_calls.hold(self._client._core, self._reference, self.view.namespace, True)
+        )
         return self
 
     def release(self) -> Job:
         """Let a held job go on."""
-        self.view = self._client._perform(kept.hold(self._client._core, self._reference, self.view.namespace, False))
+        self.view = self._client._perform(
+            admin_calls.hold(self._client._core, self._reference, self.view.namespace, False)
+        )
         return self
 
     def retry(self, *, failed: bool = False) -> Job:
         """A new run of this finished one: all of it, or only the tasks that did not succeed."""
-        call = kept.retry(self._client._core, self._reference, self.view.namespace, failed)
+        call = admin_calls.retry(self._client._core, self._reference, self.view.namespace, failed)
         return Job(self._client, self._client._perform(call), True)
 
     def update(self, manifest: Source, node: str | None = None) -> Job:
         """Another spec of a service or system job; with `node`, only what runs there is replaced."""
-        call = calls.update(self._client._core, self._reference, self.view.namespace, manifest, node)
+        call = job_calls.update(self._client._core, self._reference, self.view.namespace, manifest, node)
         self.view = self._client._perform(call)
         return self
 
     def scale(self, counts: int | Mapping[str, int]) -> Job:
         """Another count of a service; by group where it has several."""
-        call = calls.scale(self._client._core, self._reference, self.view.namespace, counts)
+        call = job_calls.scale(self._client._core, self._reference, self.view.namespace, counts)
         self.view = self._client._perform(call)
         return self
 
     def roll_back(self) -> Job:
         """To the last good version, or from a good one to the one before."""
-        call = calls.roll_back(self._client._core, self._reference, self.view.namespace)
+        call = job_calls.roll_back(self._client._core, self._reference, self.view.namespace)
         self.view = self._client._perform(call)
         return self
 
     def restart(self, index: TaskKey | None = None) -> Job:
         """Replace all instances of a service or system job, or one, by fresh ones."""
-        call = calls.restart(self._client._core, self._reference, self.view.namespace, index)
+        call = job_calls.restart(self._client._core, self._reference, self.view.namespace, index)
         self.view = self._client._perform(call)
         return self
 
     def move(self, index: TaskKey, node: str) -> Job:
         """Let a task run on this node."""
-        call = calls.move(self._client._core, self._reference, self.view.namespace, index, node)
+        call = job_calls.move(self._client._core, self._reference, self.view.namespace, index, node)
         self.view = self._client._perform(call)
         return self
 
     def tasks(self, *, states: Iterable[str] = (), limit: int | None = None, all: bool = False) -> Iterator[TaskView]:
         """Tasks by index, read page by page as they are asked for. `all`: before them, those of a service that were
         replaced; their names end in ~PIECE."""
-        call = calls.tasks(self._client._core, self._reference, self.view.namespace, states, all, limit)
+        call = job_calls.tasks(self._client._core, self._reference, self.view.namespace, states, all, limit)
         return self._client._transport.stream(call)
 
     def task(self, index: TaskKey) -> TaskView:
-        return self._client._perform(calls.task(self._client._core, self._reference, self.view.namespace, index))
+        return self._client._perform(job_calls.task(self._client._core, self._reference, self.view.namespace, index))
 
     def attempts(self, index: TaskKey = 0) -> list[AttemptView]:
-        return self._client._perform(calls.attempts(self._client._core, self._reference, self.view.namespace, index))
+        return self._client._perform(
+            job_calls.attempts(self._client._core, self._reference, self.view.namespace, index)
+        )
 
     def metrics(
         self, index: TaskKey = 0, start: Time | None = None, stop: Time | None = None, *, step: str | None = None
     ) -> MetricsView:
         """What a task used, and its node meanwhile; from its start to its end, if no other window is named."""
         span = start, stop, step
-        call = metrics.of_task(self._client._core, self._reference, self.view.namespace, index, span)
+        call = metric_calls.of_task(self._client._core, self._reference, self.view.namespace, index, span)
         return self._client._perform(call)
 
     def why(self, index: TaskKey | None = None) -> WhyView:
         """Why the job, or one of its tasks, is in the state it is in."""
-        return self._client._perform(calls.why(self._client._core, self._reference, self.view.namespace, index))
+        return self._client._perform(job_calls.why(self._client._core, self._reference, self.view.namespace, index))
 
     @overload
     def logs(
@@ -460,12 +470,12 @@ class Job:
         """What a task wrote to `stream` (stdout or stderr); with `follow` in pieces, as it is written, to its end."""
         part = LogPart(self._reference, self.view.namespace, index, stream, attempt)
         if follow:
-            return self._client._transport.stream(following.follow_log(self._client._core, part))
-        return b"".join(self._client._transport.stream(following.read_log(self._client._core, part)))
+            return self._client._transport.stream(follow_calls.follow_log(self._client._core, part))
+        return b"".join(self._client._transport.stream(follow_calls.read_log(self._client._core, part)))
 
     @property
     def _reference(self) -> str:
         return f"id:{self.view.id}"
 
     def _follow(self, mode: str, timeout_s: float | None) -> Conversation[Ended]:
-        return following.follow_job(self._client._core, self._reference, self.view.namespace, mode, timeout_s)
+        return follow_calls.follow_job(self._client._core, self._reference, self.view.namespace, mode, timeout_s)

@@ -16,11 +16,11 @@ import msgspec
 
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.views import JobView, SubmittedJob, SubmittedJobs
-from shunter.sdk import requests
-from shunter.sdk.answers import decode, error_of
+from shunter.sdk.calls import requests
 from shunter.sdk.errors import ConnectionLost, Invalid, NotReachable, Problem, ShunterError
-from shunter.sdk.patience import PATIENCE_S, Deadline, Patience
-from shunter.sdk.steps import Conversation, Emit, Pause, Request, Response, Send
+from shunter.sdk.responses import decode, error_of
+from shunter.sdk.retry import PATIENCE_S, Deadline, Patience
+from shunter.sdk.transport.steps import Conversation, Emit, Pause, Request, Response, Send
 
 T = TypeVar("T")
 

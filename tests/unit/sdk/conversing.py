@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from shunter.sdk.core import Core
-from shunter.sdk.steps import Conversation, Dialogue, Emit, Pause, Read, Request, Response, Send
+from shunter.sdk.transport.steps import Conversation, Dialogue, Emit, Pause, Read, Request, Response, Send
 
 T = TypeVar("T")
 Reply = Response | bytes | Exception

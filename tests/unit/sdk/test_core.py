@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from shunter.model.rest.views import JobPage, JobView, SubmittedJob
-from shunter.sdk import calls, requests
+from shunter.sdk.calls import jobs as job_calls
+from shunter.sdk.calls import requests
 from shunter.sdk.core import BATCH_MAX_BYTES, new_key
 from shunter.sdk.errors import (
     AnswerNotUnderstood,
@@ -24,7 +25,7 @@ from shunter.sdk.errors import (
     Unauthorized,
     Unavailable,
 )
-from shunter.sdk.steps import Response
+from shunter.sdk.transport.steps import Response
 
 from .conversing import Reply, core, play, said
 from .scripted_server import job_document
@@ -75,7 +76,7 @@ def test_an_answer_that_does_not_come_is_asked_for_again() -> None:
 
 def test_ending_the_cluster_is_never_repeated() -> None:
     with pytest.raises(ConnectionLost):
-        play(calls.down(core(), False), [ConnectionLost("x")])
+        play(job_calls.down(core(), False), [ConnectionLost("x")])
 
 
 def test_whoever_waits_is_told_of_it() -> None:

@@ -6,8 +6,7 @@ from base64 import b64encode
 
 import pytest
 
-from shunter.sdk.errors import ConnectionLost, NotFound, NotReachable
-from shunter.sdk.following import (
+from shunter.sdk.calls.follow import (
     LOG_PIECE_BYTES,
     RESUMED_AFTER_S,
     LogPart,
@@ -17,7 +16,8 @@ from shunter.sdk.following import (
     follow_submit,
     read_log,
 )
-from shunter.sdk.steps import Response
+from shunter.sdk.errors import ConnectionLost, NotFound, NotReachable
+from shunter.sdk.transport.steps import Response
 
 from .conversing import Played, Reply, core, play, said
 from .scripted_server import job_document, lines

@@ -6,8 +6,8 @@ import pytest
 
 from shunter.sdk.endpoint import Endpoint
 from shunter.sdk.errors import AnswerNotUnderstood, ConnectionLost
-from shunter.sdk.http1 import CHUNK_LINE_MAX_BYTES, HEAD_MAX_BYTES, Answer, encode_request
-from shunter.sdk.steps import Request
+from shunter.sdk.transport.http1 import CHUNK_LINE_MAX_BYTES, HEAD_MAX_BYTES, Answer, encode_request
+from shunter.sdk.transport.steps import Request
 
 BY_LENGTH = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Kind:  fruit \r\n\r\napple"
 IN_CHUNKS = (

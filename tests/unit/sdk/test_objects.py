@@ -14,9 +14,9 @@ from shunter.model.objects.batch_jobs import BatchJobState, BatchJobStatus
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.object_views import ObjectView, WatchLine
 from shunter.ports.callers import Caller
+from shunter.sdk.calls.objects import BASE, QUIET_MAX_S, RESUMED_AFTER_S, document_of, watch
 from shunter.sdk.errors import ConnectionLost
-from shunter.sdk.objects import BASE, QUIET_MAX_S, RESUMED_AFTER_S, document_of, watch
-from shunter.sdk.steps import Response
+from shunter.sdk.transport.steps import Response
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.api.fake_gateway import TOKEN

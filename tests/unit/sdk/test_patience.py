@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shunter.sdk.errors import Busy, ConnectionLost, NotFound, NotReachable, ShunterError, Unavailable
-from shunter.sdk.patience import DELAY_MAX_S, Deadline, Patience
+from shunter.sdk.retry import DELAY_MAX_S, Deadline, Patience
 
 
 class Clock:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.sdk import requests
+from shunter.sdk.calls import requests
 from shunter.sdk.errors import Invalid
-from shunter.sdk.steps import Request
+from shunter.sdk.transport.steps import Request
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from shunter.model.rest.object_views import ListMeta, ObjectList, ObjectView, Wa
 from shunter.planning.remote.delta_reader import ViewReader
 from shunter.scheduler import ClusterView, Decision, ExternalScheduler, ObjectName, SchedulingDraft, SchedulingSpec
 from shunter.sdk.schedulers.driver import Decided
-from shunter.sdk.schedulers.known_objects import KnownObjects
+from shunter.sdk.schedulers.object_cache import KnownObjects
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway
 from tests.unit.api.live_server import live_server

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from shunter.model.rest.views import JobView
-from shunter.sdk import asynchronous, blocking, requests
+from shunter.sdk.calls import requests
+from shunter.sdk.calls.follow import follow_job, follow_submit
 from shunter.sdk.core import Core
 from shunter.sdk.endpoint import finder
 from shunter.sdk.errors import AnswerNotUnderstood, NotReachable, Unavailable
-from shunter.sdk.following import follow_job, follow_submit
-from shunter.sdk.steps import Conversation
+from shunter.sdk.transport import asynchronous, blocking
+from shunter.sdk.transport.steps import Conversation
 
 from .scripted_server import Asked, answer, chunks, job_document, lines, serving
 

@@ -27,14 +27,14 @@ from shunter.model.protocol.scheduler_messages import (
     Situation,
 )
 from shunter.model.rest.object_views import ObjectList, WatchLine
-from shunter.sdk.blocking import Aborted, Transport
+from shunter.sdk.calls.objects import ALL_NAMESPACES, list_and_watch
 from shunter.sdk.client import Client
 from shunter.sdk.core import Core
 from shunter.sdk.endpoint import Finder
 from shunter.sdk.errors import NotReachable
-from shunter.sdk.objects import ALL_NAMESPACES, list_and_watch
-from shunter.sdk.schedulers.known_objects import KnownObjects
 from shunter.sdk.schedulers.links import Lease
+from shunter.sdk.schedulers.object_cache import KnownObjects
+from shunter.sdk.transport.blocking import Aborted, Transport
 
 LEASE_S = 3_600.0  # of no meaning here: the driver looks at it to see that it lives
 ONLY_OBJECTS = "shows objects to a scheduler that leads, and nothing else"

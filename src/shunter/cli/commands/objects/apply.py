@@ -19,8 +19,8 @@ from shunter.cli.render.tables import print_items
 from shunter.model.errors import Invalid
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.object_views import AppliedView, ObjectView, WatchLine
+from shunter.sdk.calls.objects import unfold
 from shunter.sdk.client import Client
-from shunter.sdk.objects import unfold
 
 DONE_STATES = ("CompletedState", "FinishedState")
 FAILED_STATE = "FailedState"

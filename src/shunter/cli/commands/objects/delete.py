@@ -17,9 +17,9 @@ from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.render.tables import telling
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
+from shunter.sdk.calls.objects import unfold
 from shunter.sdk.client import Client
 from shunter.sdk.manifests import Manifest
-from shunter.sdk.objects import unfold
 
 LOOK_EVERY_S = 0.2
 TELL_AFTER_S = 2.0

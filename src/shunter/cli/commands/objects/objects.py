@@ -19,8 +19,8 @@ from shunter.cli.render.tables import coloured, print_document, print_items, tel
 from shunter.model.errors import Invalid, Problem
 from shunter.model.job.spec import NAMESPACE_DEFAULT
 from shunter.model.rest.object_views import WatchLine
+from shunter.sdk.calls.objects import ALL_NAMESPACES, document_of
 from shunter.sdk.client import Client
-from shunter.sdk.objects import ALL_NAMESPACES, document_of
 
 batchjob = plain_typer(no_args_is_help=True)
 

@@ -1,5 +1,5 @@
 """What a client can be asked about templates, queues and dead letters, and about holding and repeating jobs, as
-conversations. Both clients take their meaning from here, as from `sdk.calls`."""
+conversations. Both clients take their meaning from here, as from `sdk.calls.jobs`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import msgspec
 
 from shunter.model.rest.admin_views import DeadPage, Purged, QueuePage, QueueView, Replayed, TemplatePage, TemplateView
 from shunter.model.rest.views import JobView
+from shunter.sdk.calls.requests import JSON, job_path, path_with
 from shunter.sdk.core import Core
-from shunter.sdk.requests import JSON, job_path, path_with
-from shunter.sdk.steps import Conversation, Request
+from shunter.sdk.transport.steps import Conversation, Request
 
 PAGE_MAX = 1_000
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from shunter.sdk.endpoint import Endpoint
 from shunter.sdk.errors import AnswerNotUnderstood, ConnectionLost
-from shunter.sdk.steps import Request
+from shunter.sdk.transport.steps import Request
 
 BASE_PATH = "/api/v1"
 HEAD_MAX_BYTES = 64 * 2**10

@@ -1,6 +1,6 @@
 """What a client can be asked about Testbeds, BatchJobs and Schedulings, as conversations; and how a watch goes on when
-its connection breaks, or when it was away for too long. Both clients take their meaning from here, as from `sdk.calls`.
-"""
+its connection breaks, or when it was away for too long. Both clients take their meaning from here, as from
+`sdk.calls.jobs`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from shunter.model.rest.object_views import (
     PastSchedulingView,
     WatchLine,
 )
-from shunter.sdk.answers import decode
+from shunter.sdk.calls.requests import JSON, path_with
 from shunter.sdk.core import Core
 from shunter.sdk.errors import ConnectionLost, Gone, Unavailable
 from shunter.sdk.manifests import Manifest, Source, read_manifests
-from shunter.sdk.patience import Deadline
-from shunter.sdk.requests import JSON, path_with
-from shunter.sdk.steps import Conversation, Emit, Read, Request
+from shunter.sdk.responses import decode
+from shunter.sdk.retry import Deadline
+from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
 
 BASE = f"/apis/{API_VERSIONS[0]}"
 ALL_NAMESPACES = "*"

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shunter.model.rest.views import ClusterInfo, EventView, FollowLine, JobView
-from shunter.sdk import requests
-from shunter.sdk.answers import decode
+from shunter.sdk.calls import requests
+from shunter.sdk.calls.requests import TaskKey
 from shunter.sdk.core import Core
 from shunter.sdk.errors import ConnectionLost, Unavailable
-from shunter.sdk.patience import Deadline
-from shunter.sdk.requests import TaskKey
-from shunter.sdk.steps import Conversation, Emit, Read, Request
+from shunter.sdk.responses import decode
+from shunter.sdk.retry import Deadline
+from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
 
 ALL_NAMESPACES = "*"
 LOG_PIECE_BYTES = 2**20

@@ -20,7 +20,7 @@ from shunter.sdk.errors import (
     Unauthorized,
     Unavailable,
 )
-from shunter.sdk.steps import Response
+from shunter.sdk.transport.steps import Response
 
 T = TypeVar("T")
 

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 from shunter.sdk.endpoint import Endpoint, Finder
 from shunter.sdk.errors import ConnectionLost, NotReachable
-from shunter.sdk.http1 import Answer, encode_request
-from shunter.sdk.sockets import CONNECT_TIMEOUT_S, IDLE_MAX, RECEIVE_MAX_BYTES, refusal, tune
-from shunter.sdk.steps import Conversation, Dialogue, Emit, Pause, Read, Response, Send, Step
+from shunter.sdk.transport.http1 import Answer, encode_request
+from shunter.sdk.transport.sockets import CONNECT_TIMEOUT_S, IDLE_MAX, RECEIVE_MAX_BYTES, refusal, tune
+from shunter.sdk.transport.steps import Conversation, Dialogue, Emit, Pause, Read, Response, Send, Step
 
 T = TypeVar("T")
 

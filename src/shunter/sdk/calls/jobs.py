@@ -27,12 +27,12 @@ from shunter.model.rest.views import (
     TaskView,
     WhyView,
 )
-from shunter.sdk import requests
+from shunter.sdk.calls import requests
+from shunter.sdk.calls.follow import Ended, event_namespace, follow_submit
+from shunter.sdk.calls.requests import TaskKey
 from shunter.sdk.core import Core
-from shunter.sdk.following import Ended, event_namespace, follow_submit
 from shunter.sdk.manifests import Manifest, Source, job_manifest, read_manifest, read_manifests
-from shunter.sdk.requests import TaskKey
-from shunter.sdk.steps import Conversation, Emit, Read, Request
+from shunter.sdk.transport.steps import Conversation, Emit, Read, Request
 
 JOB_ENDS = frozenset(state.word for state in JOB.ends)
 

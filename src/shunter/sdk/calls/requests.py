@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from shunter.sdk.errors import Invalid, Problem
-from shunter.sdk.steps import Request
+from shunter.sdk.transport.steps import Request
 
 JSON = ("Content-Type", "application/json")
 BULK_ITEMS_MAX = 20_000

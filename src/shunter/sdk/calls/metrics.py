@@ -1,5 +1,5 @@
 """What a client can be asked about metrics, as conversations. Both clients take their meaning from here, as from
-`sdk.calls`."""
+`sdk.calls.jobs`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 from shunter.model.objects.objects import API_VERSIONS
 from shunter.model.rest.metric_views import MetricsView
+from shunter.sdk.calls.requests import Query, TaskKey, job_path, path_with, task_part
 from shunter.sdk.core import Core
-from shunter.sdk.requests import Query, TaskKey, job_path, path_with, task_part
-from shunter.sdk.steps import Conversation, Request
+from shunter.sdk.transport.steps import Conversation, Request
 
 Time = datetime | str  # a string is ISO-8601 with its zone, as answers have it
 Span = tuple[Time | None, Time | None, str | None]  # start, stop, and how long one value stands for: "10s"
