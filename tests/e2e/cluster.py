@@ -46,7 +46,7 @@ class Process:
 
     @property
     def is_keeper(self) -> bool:
-        return "keeper.py" in self.command
+        return "keeper_main.py" in self.command
 
 
 class Cluster:

@@ -15,8 +15,8 @@ from shunter.adapters.system.clock import SystemClock
 from shunter.plugins import RUNTIMES, Plugin
 from shunter.worker.runtimes import registry
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted, Outcome, RuntimeGone, Usage
+from shunter.worker.runtimes.task_log import OUT
 from shunter.worker.settings import WorkerSettings
-from shunter.worker.task_log import OUT
 from tests.services.worker_stage import Stage, staged
 
 

@@ -13,11 +13,11 @@ from shunter.model.job.spec import Container, TaskSpec
 from shunter.model.protocol.worker_messages import LogData, Order, ReadLog
 from shunter.worker.logs import read_log
 from shunter.worker.runtimes.docker import DockerRuntime
-from shunter.worker.runtimes.docker.creation import HOME_LABEL
+from shunter.worker.runtimes.docker.container_spec import HOME_LABEL
 from shunter.worker.runtimes.docker.daemon import Daemon
 from shunter.worker.runtimes.port import Attempt, Launch, Outcome, Running
+from shunter.worker.runtimes.task_log import TaskLog
 from shunter.worker.settings import WorkerSettings
-from shunter.worker.task_log import TaskLog
 from tests.services.docker_daemon import IMAGE, TestDaemon
 
 PATIENCE_S = 60.0

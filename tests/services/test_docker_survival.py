@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shunter.model.job.spec import Mount
-from shunter.worker.runtimes.docker.creation import ATTEMPT_LABEL, HOME_LABEL
+from shunter.worker.runtimes.docker.container_spec import ATTEMPT_LABEL, HOME_LABEL
 from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway
 from shunter.worker.runtimes.port import Attempt, RuntimeGone
 from tests.services import docker_daemon

@@ -12,7 +12,7 @@ import pytest
 
 from shunter.model.job.spec import Container, HealthCheck, Port
 from shunter.model.protocol.worker_messages import Health, ReadStats, Report, Shutdown, Stop, StopRange
-from shunter.worker.runtimes.docker.creation import HOME_LABEL
+from shunter.worker.runtimes.docker.container_spec import HOME_LABEL
 from shunter.worker.runtimes.docker.daemon import Daemon
 from tests.services.docker_daemon import IMAGE, TestDaemon
 from tests.services.docker_stage import until

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shunter.model.protocol.worker_messages import Ended, ReadLog
-from shunter.worker.keeping import segments
+from shunter.worker.keeper import segments
 from tests.services.worker_stage import Stage, staged
 
 pytestmark = pytest.mark.services

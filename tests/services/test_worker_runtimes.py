@@ -10,7 +10,7 @@ import pytest
 from shunter.model.job.spec import HealthCheck, Port
 from shunter.model.protocol.worker_messages import Hello, LogData, ReadLog, ReadStats, Recall, Shutdown, Stop, StopRange
 from shunter.worker.runtimes.port import Attempt
-from shunter.worker.task_log import OUT
+from shunter.worker.runtimes.task_log import OUT
 from tests.services.boxes import Box, boxed, order, until
 
 pytestmark = pytest.mark.services

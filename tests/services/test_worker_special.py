@@ -253,7 +253,7 @@ async def test_a_task_with_ports_is_reported_as_started_however_short_it_is(tmp_
 
 
 def test_a_plain_spec_costs_a_keeper_nothing() -> None:
-    from shunter.worker.keeping.work import Spec
+    from shunter.worker.keeper.work_queue import Spec
 
     fields = {name: getattr(TaskSpec(("true",)), name) for name in TaskSpec.__struct_fields__}
     spec = Spec(fields, {})

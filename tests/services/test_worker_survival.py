@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.worker import fleet, house
+from shunter.worker.process import keeper_pool, launcher
 from tests.services.worker_stage import Stage, exits, gone, groups_left, is_running, marked_pids, staged
 
 pytestmark = pytest.mark.services
@@ -121,7 +121,7 @@ async def test_what_a_keeper_left_that_died_without_a_worker_is_ended_by_the_nex
 async def test_a_keeper_that_does_not_answer_is_ended_rather_than_left_to_wake_up_later(
     tmp_path: Path, cgroups: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(house, "ATTACH_MAX_S", 0.2)
+    monkeypatch.setattr(launcher, "ATTACH_MAX_S", 0.2)
     async with staged(tmp_path, cgroups=cgroups) as stage:
         stage.order("/bin/sleep", "60", last=3)
         await stage.until(lambda: stage.started)
@@ -140,16 +140,16 @@ async def test_keepers_that_cannot_start_are_tried_again_and_not_too_often(
 ) -> None:
     broken, tries = tmp_path / "broken.py", tmp_path / "tries"
     broken.write_text(f"open('{tries}', 'a').write('x')")
-    works = house.KEEPER_PROGRAM
-    monkeypatch.setattr(house, "KEEPER_PROGRAM", str(broken))
-    monkeypatch.setattr(fleet, "START_AGAIN_S", 0.3)
+    works = launcher.KEEPER_PROGRAM
+    monkeypatch.setattr(launcher, "KEEPER_PROGRAM", str(broken))
+    monkeypatch.setattr(keeper_pool, "START_AGAIN_S", 0.3)
     async with staged(tmp_path) as stage:
         began_s = time.monotonic()
         stage.order("/bin/true")
         while not tries.exists() or len(tries.read_text()) < 3:
             await asyncio.sleep(0.01)
-        assert len(tries.read_text()) <= 2 + (time.monotonic() - began_s) / fleet.START_AGAIN_S
-        monkeypatch.setattr(house, "KEEPER_PROGRAM", works)
+        assert len(tries.read_text()) <= 2 + (time.monotonic() - began_s) / keeper_pool.START_AGAIN_S
+        monkeypatch.setattr(launcher, "KEEPER_PROGRAM", works)
         assert await stage.all_ended(1) == {0: 0}
 
 

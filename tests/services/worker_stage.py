@@ -30,7 +30,7 @@ from shunter.model.protocol.worker_messages import (
     Welcome,
     WorkerMessage,
 )
-from shunter.worker.cgroups import tree_name
+from shunter.worker.process.cgroups import tree_name
 from shunter.worker.settings import WorkerSettings
 from shunter.worker.worker import Worker
 
@@ -171,7 +171,7 @@ class Stage:
 
     def keeper_pids(self) -> list[int]:
         """A task looks like its keeper for a moment, between its birth and its program: its parent tells."""
-        pids = [pid for pid in marked_pids(self.home) if b"keeper.py" in _read(pid, "cmdline")]
+        pids = [pid for pid in marked_pids(self.home) if b"keeper_main.py" in _read(pid, "cmdline")]
         return [pid for pid in pids if _parent(pid) not in pids]
 
 

@@ -37,9 +37,9 @@ RULES: dict[str, tuple[str, str]] = {
     "watcher":          ("log model ports engine",                                    "msgspec"),
     "gateway":          ("log model ports engine planning testbeds",                  "msgspec numpy"),
     "api":              ("log model ports testbeds",                                  "msgspec uvicorn?"),
-    "worker":           ("frameworks log model plugins ports worker.keeping",         "aiodocker? aiohttp? msgspec"),
-    "worker.keeping":   ("",                                                          ""),
-    "worker.keeper":    ("",                                                          "keeping"),  # a script beside it
+    "worker":           ("frameworks log model plugins ports worker.keeper",          "aiodocker? aiohttp? msgspec"),
+    "worker.keeper":    ("",                                                          ""),
+    "worker.keeper_main": ("",                                                        "keeper"),  # a script beside it
     "simulation":       ("log model ports planning engine testbeds watcher adapters.memory",   "msgspec numpy"),
     "sdk":              ("model",                                                     "msgspec yaml?"),
     "schedulers":       ("model sdk",                                                 ""),  # nothing that others lack

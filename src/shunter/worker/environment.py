@@ -1,5 +1,5 @@
-"""The variables that a task is given by the worker. Keepers make the same for their own tasks in `keeping.work`; a test
-compares. Used by `worker.single`, and for the commands of health checks."""
+"""The variables that a task is given by the worker. Keepers make the same for their own tasks in `keeper.work_queue`; a
+test compares. Used by `worker.runtimes.attempt`, and for the commands of health checks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
-from shunter.worker.keeping.special import variable
-from shunter.worker.keeping.work import EXECUTOR_MARK
+from shunter.worker.keeper.task_setup import variable
+from shunter.worker.keeper.work_queue import EXECUTOR_MARK
 
 
 def task_environment(

@@ -1,5 +1,6 @@
-"""What tasks are given for their own while they run: host ports and devices of this node. Used by `worker.lanes` and
-`worker.attempts`. Nothing here is written down: keepers and records know what they hold, and tell the next worker."""
+"""What tasks are given for their own while they run: host ports and devices of this node. Used by
+`worker.process.lanes` and `worker.runtimes.attempts`. Nothing here is written down: keepers and records know what they
+hold, and tell the next worker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads tasks' output out of log segments, and deletes old segments. The format is that of `keeping.segments`."""
+"""Reads tasks' output out of log segments, and deletes old segments. The format is that of `keeper.segments`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shunter.model.protocol.worker_messages import LogData, ReadLog
-from shunter.worker.keeping.segments import CUT, CUT_ERR, CUT_OUT, ERR, OUT, RECORD, RUNNING_END
+from shunter.worker.keeper.segments import CUT, CUT_ERR, CUT_OUT, ERR, OUT, RECORD, RUNNING_END
 
 READ_MAX_BYTES = 4 * 2**20
 SUFFIXES = ("out", "err")

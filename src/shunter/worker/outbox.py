@@ -22,8 +22,8 @@ from shunter.model.protocol.worker_messages import (
     Started,
     WorkerMessage,
 )
-from shunter.worker.keepers import Keeper
-from shunter.worker.protocol import KeeperReport
+from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.protocol import KeeperReport
 
 
 @dataclass(slots=True)

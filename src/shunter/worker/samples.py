@@ -14,9 +14,9 @@ from collections import deque
 from shunter.log import Log
 from shunter.model.protocol.worker_messages import MachineSample, TaskStats
 from shunter.ports.clock import Clock
-from shunter.worker.attempts import Attempts
-from shunter.worker.fleet import Fleet
-from shunter.worker.keepers import Keeper
+from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.keeper_pool import Fleet
+from shunter.worker.runtimes.attempts import Attempts
 from shunter.worker.stats import machine_usage, task_usage
 
 log = Log(__name__)

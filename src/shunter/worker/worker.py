@@ -34,23 +34,23 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.ports.clock import Clock
 from shunter.ports.workers import Uplink
-from shunter.worker.assignments import CLUSTER_STOPPED, Assignments
-from shunter.worker.attempts import Attempts
-from shunter.worker.fleet import Fleet
 from shunter.worker.grants import Devices, Grants, HostPorts
-from shunter.worker.health.keepers import KeeperHealth
+from shunter.worker.health.keeper_health import KeeperHealth
 from shunter.worker.health.monitor import Monitor
-from shunter.worker.keepers import Keeper
 from shunter.worker.logs import read_log
 from shunter.worker.machine import introduce
 from shunter.worker.outbox import Outbox
-from shunter.worker.protocol import KeeperReport
-from shunter.worker.records import Records
+from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.keeper_pool import Fleet
+from shunter.worker.process.orders import CLUSTER_STOPPED, Assignments
+from shunter.worker.process.protocol import KeeperReport
+from shunter.worker.runtimes.attempt import Workshop
+from shunter.worker.runtimes.attempt_records import Records
+from shunter.worker.runtimes.attempts import Attempts
 from shunter.worker.runtimes.port import Attempt
 from shunter.worker.runtimes.registry import PROCESS, Runtimes
 from shunter.worker.samples import Samples, keeper_usage
 from shunter.worker.settings import WorkerSettings
-from shunter.worker.single import Workshop
 from shunter.worker.stats import MachineSampler
 
 log = Log(__name__)

@@ -199,7 +199,12 @@ def test_every_variable_that_shunter_does_not_set_is_the_users(name: str) -> Non
 def test_what_tasks_and_applications_are_told_cannot_be_set_by_users() -> None:
     """Every variable that a worker, a keeper or an application's job sets, as their sources name them."""
     source = Path(shunter.__file__).parent
-    files = ("worker/environment.py", "worker/keeping/work.py", "worker/keeping/special.py", "worker/keeping/lane.py")
+    files = (
+        "worker/environment.py",
+        "worker/keeper/work_queue.py",
+        "worker/keeper/task_setup.py",
+        "worker/keeper/lane.py",
+    )
     setters = [*files, "testbeds/applications.py", "frameworks/told.py"]
     told = {name for file in setters for name in re.findall(r"SHUNTER_[A-Z_]+", (source / file).read_text())}
     assert len(told) > 15

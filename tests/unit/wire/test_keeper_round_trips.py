@@ -10,13 +10,13 @@ import msgspec
 
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Ended, Order
-from shunter.worker import protocol
-from shunter.worker.keeping import wire, work
-from shunter.worker.keeping.lane import Lane
-from shunter.worker.keeping.results import EndedRun, Results
-from shunter.worker.keeping.runner import Runner
-from shunter.worker.keeping.work import Queue, Spec, Work
-from shunter.worker.protocol import Ending, KeeperReport, KeeperRunning, KeeperStarted, KeeperState, TaskPorts
+from shunter.worker.keeper import json_lines, work_queue
+from shunter.worker.keeper.lane import Lane
+from shunter.worker.keeper.results import EndedRun, Results
+from shunter.worker.keeper.runner import Runner
+from shunter.worker.keeper.work_queue import Queue, Spec, Work
+from shunter.worker.process import protocol
+from shunter.worker.process.protocol import Ending, KeeperReport, KeeperRunning, KeeperStarted, KeeperState, TaskPorts
 from tests.unit.wire.filled import Filler, differences, hints_of
 
 TASKS = 2  # of a filled order: as many as it has entries and shown indexes
@@ -41,28 +41,28 @@ def kept_work() -> Work:
 
 def test_a_keeper_gets_every_field_of_a_spec() -> None:
     task = Filler().fill(TaskSpec)
-    verb, id, fields = wire.decode(protocol.spec(5, task))
+    verb, id, fields = json_lines.decode(protocol.spec(5, task))
     assert (verb, id) == ("spec", 5)
     assert same(task, fields)
     assert msgspec.convert(Spec(fields, {}).fields, TaskSpec) == task, "the next worker gets it back"
-    assert len(wire.decode(protocol.spec(5, TaskSpec(("true",))))[2]) == len(fields), "defaults too"
+    assert len(json_lines.decode(protocol.spec(5, TaskSpec(("true",))))[2]) == len(fields), "defaults too"
 
 
 def test_a_keeper_gets_every_field_of_an_order_and_gives_it_back() -> None:
     order = filled_order()
-    _, [fields] = wire.decode(protocol.run([order]))
+    _, [fields] = json_lines.decode(protocol.run([order]))
     assert same(order, fields)
     queue = Queue()
     queue.add(Work(fields, kept_work().spec))
-    assert same(order, wire.decode(wire.encode(queue.orders()[0]).encode()))
-    places = {name: getattr(work, name.upper()) for name in hints_of(Order)}
+    assert same(order, json_lines.decode(json_lines.encode(queue.orders()[0]).encode()))
+    places = {name: getattr(work_queue, name.upper()) for name in hints_of(Order)}
     assert list(places.values()) == list(range(len(places)))
 
 
 def test_a_keeper_gets_every_field_of_ports_and_endings() -> None:
     ports, ending = Filler().fill(TaskPorts), Filler().fill(Ending)
-    assert same(ports, wire.decode(protocol.ports(ports))[1:])
-    assert wire.decode(protocol.stop((1, 2, 3, 4), 5, ending))[3:] == list(dataclasses.astuple(ending))
+    assert same(ports, json_lines.decode(protocol.ports(ports))[1:])
+    assert json_lines.decode(protocol.stop((1, 2, 3, 4), 5, ending))[3:] == list(dataclasses.astuple(ending))
 
 
 def test_reports_have_every_field_of_what_ended_and_started() -> None:
@@ -72,7 +72,7 @@ def test_reports_have_every_field_of_what_ended_and_started() -> None:
     line = results.close_report(17)
     ended = Ended(kept.job, kept.group, kept.attempt, 11, [14], [15], [16], 12, 13, "timeout", "too long")
     assert list(differences(KeeperReport(1, [ended], [started], 17), protocol.decode(line))) == []
-    assert same(ended, wire.decode(line)[2][0])
+    assert same(ended, json_lines.decode(line)[2][0])
 
 
 def test_a_keeper_says_every_field_of_its_state_and_of_what_runs() -> None:
@@ -85,7 +85,7 @@ def test_a_keeper_says_every_field_of_its_state_and_of_what_runs() -> None:
     surroundings = SimpleNamespace(results=results, flush=lambda: None)
     runner: Any = SimpleNamespace(_segments=segments, _surroundings=surroundings, task=task)
     Runner.note_running(runner, task)  # type: ignore[arg-type]
-    started = wire.decode(results.close_report(24))[3][0]
+    started = json_lines.decode(results.close_report(24))[3][0]
     assert same(KeeperStarted(kept.job, kept.group, kept.attempt, kept.last, 21, 24, 25, 22, {"web": 23}), started)
     results.acknowledge(1)
     lane: Any = SimpleNamespace(
@@ -96,10 +96,10 @@ def test_a_keeper_says_every_field_of_its_state_and_of_what_runs() -> None:
     Lane._send_state(lane)
     state = protocol.decode(sent[0])
     assert isinstance(state, KeeperState)
-    assert len(wire.decode(sent[0])) == 1 + len(hints_of(KeeperState))
+    assert len(json_lines.decode(sent[0])) == 1 + len(hints_of(KeeperState))
     assert (state.number, state.segment, state.devices, state.ports) == (26, 24, {"gpu": ["a"]}, [ports])
     spec = msgspec.convert(kept.spec.fields, TaskSpec)
     order = msgspec.convert(kept.part(kept.last, kept.last), Order)
     running = KeeperRunning(order, kept.last, 21, 24, 25, 22, spec, {"web": 23})
     assert state.running == running
-    assert same(running, wire.decode(sent[0])[5])
+    assert same(running, json_lines.decode(sent[0])[5])

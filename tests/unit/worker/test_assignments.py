@@ -11,12 +11,12 @@ import msgspec
 from shunter.adapters.system.clock import SystemClock
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Ended, Inventory, Order, Orders, Report, StopRange, WorkerMessage
-from shunter.worker.assignments import Assignments
-from shunter.worker.health.keepers import KeeperHealth
+from shunter.worker.health.keeper_health import KeeperHealth
 from shunter.worker.health.monitor import Monitor
-from shunter.worker.keepers import Keeper
 from shunter.worker.outbox import Outbox
-from shunter.worker.protocol import KeeperReport, KeeperStarted
+from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.orders import Assignments
+from shunter.worker.process.protocol import KeeperReport, KeeperStarted
 from shunter.worker.settings import WorkerSettings
 from tests.unit.worker.test_lanes import Wire, no_grants
 

@@ -11,11 +11,11 @@ import pytest
 
 from shunter.model.job.spec import Container, Port, TaskSpec
 from shunter.model.protocol.worker_messages import Order
-from shunter.worker.runtimes.docker.creation import describe
+from shunter.worker.runtimes.docker.container_spec import describe
 from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway, Facts, find_host
 from shunter.worker.runtimes.docker.images import Layer, find_auth, note, summary
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted
-from shunter.worker.task_log import TaskLog
+from shunter.worker.runtimes.task_log import TaskLog
 
 DOCKER = Facts(version="20.10", cpus=2)
 PODMAN = Facts(version="4.3", cpus=2, is_podman=True, has_init=False)

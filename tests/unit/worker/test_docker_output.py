@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shunter.worker.runtimes.docker.output import HEADER, OVERLAP_NS, Clock, Copy
-from shunter.worker.task_log import ERR, OUT, TaskLog
+from shunter.worker.runtimes.task_log import ERR, OUT, TaskLog
 
 START_S = 1_794_752_058
 NAME = (1, 0, 0, 1)

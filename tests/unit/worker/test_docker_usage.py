@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shunter.worker.runtimes.docker.running import disk_bytes
+from shunter.worker.runtimes.docker.container import disk_bytes
 
 
 @pytest.mark.parametrize(("read", "write"), [("read", "write"), ("Read", "Write")], ids=["cgroup-v2", "cgroup-v1"])

@@ -8,11 +8,11 @@ import msgspec
 
 from shunter.model.job.spec import Port, TaskSpec
 from shunter.model.protocol.worker_messages import Order
-from shunter.worker import protocol
 from shunter.worker.environment import task_environment
-from shunter.worker.keeping.lane import device_variables
-from shunter.worker.keeping.special import variable
-from shunter.worker.keeping.work import Spec, Work
+from shunter.worker.keeper.lane import device_variables
+from shunter.worker.keeper.task_setup import variable
+from shunter.worker.keeper.work_queue import Spec, Work
+from shunter.worker.process import protocol
 
 SPEC = TaskSpec(("true",), env={"A": "ä", "EMPTY": ""}, ports=(Port("web-ui.v2", 80),))
 ORDER = Order(3, 1, 5, 9, 2, 7, 1, 1, "films", "render", "back", 20, [1, 3, 5, 7, 9], ["a", "b", "c", "d", "e"])

@@ -13,8 +13,8 @@ from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
 from shunter.worker.runtimes.frameworks import FrameworkRuntime
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted
+from shunter.worker.runtimes.task_log import TaskLog
 from shunter.worker.settings import WorkerSettings
-from shunter.worker.task_log import TaskLog
 
 SPEC = TaskSpec(("driver",), env={"A": "1"}, runtime="spark", payload=b"{}")
 ORDER = Order(1, 0, 0, 0, 1, 1, 1, 1, "default", "bj.words", "driver", 1)

@@ -10,10 +10,10 @@ import msgspec
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Ended, Order
 from shunter.worker.grants import Devices, Grants, HostPorts
-from shunter.worker.keepers import Keeper
-from shunter.worker.lanes import WINDOW_WORK_S, Lanes
-from shunter.worker.ledger import Ledger, Span
-from shunter.worker.protocol import KeeperStarted, Taken, TakenRange
+from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.lanes import WINDOW_WORK_S, Lanes
+from shunter.worker.process.protocol import KeeperStarted, Taken, TakenRange
+from shunter.worker.process.range_ledger import Ledger, Span
 
 SPECS = {1: TaskSpec(command=("/bin/true",))}
 

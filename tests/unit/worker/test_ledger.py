@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.model.protocol.worker_messages import Ended, Order
-from shunter.worker.ledger import Ledger, Span
+from shunter.worker.process.range_ledger import Ledger, Span
 
 RANGES = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 8), st.integers(1, 3), st.booleans()), max_size=8)
 

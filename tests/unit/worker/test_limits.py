@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shunter.worker.cgroups import _inside
-from shunter.worker.keeping.limits import KEEPER_CPU_MILLI, KEEPER_MEMORY_BYTES, Limits
+from shunter.worker.keeper.limits import KEEPER_CPU_MILLI, KEEPER_MEMORY_BYTES, Limits
+from shunter.worker.process.cgroups import _inside
 
 MI = 2**20
 V1 = ("cpu", "memory", "freezer")

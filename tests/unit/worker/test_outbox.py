@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from shunter.model.protocol.worker_messages import Ended, Inventory, Lost, Report, Returned, WorkerMessage
-from shunter.worker.keepers import Keeper
 from shunter.worker.outbox import Outbox
-from shunter.worker.protocol import KeeperReport
+from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.protocol import KeeperReport
 
 
 class Uplink:

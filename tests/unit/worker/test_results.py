@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from shunter.model.protocol.worker_messages import Ended
-from shunter.worker.keeping.results import EndedRun, Results
-from shunter.worker.keeping.work import Work
-from shunter.worker.protocol import KeeperReport, decode
+from shunter.worker.keeper.results import EndedRun, Results
+from shunter.worker.keeper.work_queue import Work
+from shunter.worker.process.protocol import KeeperReport, decode
 from tests.unit.worker.test_work import SPEC, order
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from shunter.model.protocol.worker_messages import ReadLog
-from shunter.worker.keeping import segments as format
-from shunter.worker.keeping.segments import ERR, OUT, Segments
+from shunter.worker.keeper import segments as format
+from shunter.worker.keeper.segments import ERR, OUT, Segments
 from shunter.worker.logs import read_log, sweep_logs
 
 LIMIT = 100_000

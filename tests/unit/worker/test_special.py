@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from shunter.model.job.spec import Port
-from shunter.worker.health.processes import find_port
-from shunter.worker.keeping.special import Identity, NotStartable, expand, find_identity, user_folder, variable
+from shunter.worker.health.process_target import find_port
+from shunter.worker.keeper.task_setup import Identity, NotStartable, expand, find_identity, user_folder, variable
 
 
 @pytest.mark.parametrize(

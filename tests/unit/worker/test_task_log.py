@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from shunter.model.protocol.worker_messages import ReadLog
-from shunter.worker.keeping.segments import CUT_SLACK_BYTES
+from shunter.worker.keeper.segments import CUT_SLACK_BYTES
 from shunter.worker.logs import read_log
-from shunter.worker.task_log import ERR, OUT, TaskLog
+from shunter.worker.runtimes.task_log import ERR, OUT, TaskLog
 
 NAME = 4, 0, 7, 2
 LIMIT = 1_000_000

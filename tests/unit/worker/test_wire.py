@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.worker.keeping.wire import decode, encode
+from shunter.worker.keeper.json_lines import decode, encode
 
 PLAIN = st.recursive(
     st.none()

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shunter.model.job.spec import TaskSpec
-from shunter.worker import protocol
-from shunter.worker.keeping.work import Queue, Range, Spec, Work
+from shunter.worker.keeper.work_queue import Queue, Range, Spec, Work
+from shunter.worker.process import protocol
 
 SPEC = Spec(
     {

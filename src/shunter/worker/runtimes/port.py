@@ -1,9 +1,9 @@
 """What a runtime is to a worker: it starts single attempts of tasks in its own way (a container, a plugin's executor).
 
-Processes do not come this way: `worker.lanes` gives them to keepers. What is alike for all runtimes is done by
-`worker.attempts`, which calls this: the queue, time limits, the way of stopping, health checks, host ports, device ids,
-the payload's file, what is remembered over a restart of the worker, and results until they are acknowledged.
-"""
+Processes do not come this way: `worker.process.lanes` gives them to keepers. What is alike for all runtimes is done by
+`worker.runtimes.attempts`, which calls this: the queue, time limits, the way of stopping, health checks, host ports,
+device ids, the payload's file, what is remembered over a restart of the worker, and results until they are
+acknowledged."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Protocol
 
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
+from shunter.worker.runtimes.task_log import TaskLog
 from shunter.worker.settings import WorkerSettings
-from shunter.worker.task_log import TaskLog
 
 EXIT_NOT_FOUND, EXIT_NOT_STARTED = 127, 126
 

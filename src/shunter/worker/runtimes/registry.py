@@ -1,4 +1,5 @@
-"""The runtimes of this worker by name: the built-in ones and those that plugins bring. Used by `worker.attempts`."""
+"""The runtimes of this worker by name: the built-in ones and those that plugins bring. Used by
+`worker.runtimes.attempts`."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from shunter.log import Log
-from shunter.worker.task_log import ERR, OUT, TaskLog
+from shunter.worker.runtimes.task_log import ERR, OUT, TaskLog
 
 log = Log(__name__)
 

@@ -11,11 +11,11 @@ from time import monotonic
 from typing import Any, TypeVar
 
 from shunter.log import Log
-from shunter.worker.runtimes.docker.creation import ATTEMPT_LABEL, HOME_LABEL, describe, spell
+from shunter.worker.runtimes.docker.container import NOT_RUNNING, NOT_THERE, Container, needs_address
+from shunter.worker.runtimes.docker.container_spec import ATTEMPT_LABEL, HOME_LABEL, describe, spell
 from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway, DaemonRefused, Facts
 from shunter.worker.runtimes.docker.images import Images
 from shunter.worker.runtimes.docker.output import Copy
-from shunter.worker.runtimes.docker.running import NOT_RUNNING, NOT_THERE, Container, needs_address
 from shunter.worker.runtimes.port import EXIT_NOT_FOUND, Attempt, Launch, NotStarted, Running, RuntimeGone
 from shunter.worker.settings import WorkerSettings
 

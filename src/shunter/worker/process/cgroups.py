@@ -2,7 +2,7 @@
 
 A group tree is made below the worker's own group of each controller: `shunter-HASH/lane-N`, HASH being that of the
 home, so that two clusters on one machine do not meet. Version 2 is taken where it has the controllers, else version 1.
-Inside, `keeping.limits` rules.
+Inside, `keeper.limits` rules.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Looks after the tasks of keepers: what a check sees of such a task, and how it is ended when it is not well. Used by
-`worker.assignments`."""
+`worker.process.orders`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
 from shunter.worker.environment import task_environment
 from shunter.worker.health.monitor import Monitor
-from shunter.worker.health.processes import Commands, ProcessTarget
-from shunter.worker.house import PASSED_ON
-from shunter.worker.keepers import Keeper
-from shunter.worker.keeping.special import user_folder
-from shunter.worker.protocol import Ending, KeeperStarted
+from shunter.worker.health.process_target import Commands, ProcessTarget
+from shunter.worker.keeper.task_setup import user_folder
+from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.launcher import PASSED_ON
+from shunter.worker.process.protocol import Ending, KeeperStarted
 from shunter.worker.settings import WorkerSettings
 
 UNHEALTHY = "unhealthy"

@@ -1,4 +1,4 @@
-"""Runs one task from its start to the end of the last process that it left. Used by `keeping.lane`.
+"""Runs one task from its start to the end of the last process that it left. Used by `keeper.lane`.
 
 A short task costs one spawn, two polls and two waits. Anything rarer (output, a message, a task that runs on, limits)
 leaves that path.
@@ -11,11 +11,11 @@ import select
 from time import monotonic, time
 
 from .output import Output
+from .process_tree import Tree
 from .results import EndedRun, Results
 from .segments import Segments
 from .task import Starter, Task, why_not_started
-from .tree import Tree
-from .work import Work
+from .work_queue import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
 """Attempts that a runtime runs one by one (containers, plugins' executors): accepted once, queued within the width of
-their reservation, started, stopped, returned, lost. The counterpart of `worker.assignments`; used by `worker.worker`.
+their reservation, started, stopped, returned, lost. The counterpart of `worker.process.orders`; used by
+`worker.worker`.
 
-What has been started is written down in `worker.records`. What only waits is not: the manager orders it again.
-"""
+What has been started is written down in `worker.runtimes.attempt_records`. What only waits is not: the manager orders
+it again."""
 
 from __future__ import annotations
 
@@ -23,14 +24,14 @@ from shunter.model.protocol.worker_messages import (
     StopRange,
     TaskStats,
 )
-from shunter.worker.assignments import ANY_ATTEMPT, CLUSTER_STOPPED
 from shunter.worker.grants import Grants
 from shunter.worker.outbox import Outbox
-from shunter.worker.protocol import Ending
-from shunter.worker.records import Records
+from shunter.worker.process.orders import ANY_ATTEMPT, CLUSTER_STOPPED
+from shunter.worker.process.protocol import Ending
+from shunter.worker.runtimes.attempt import Single, Workshop
+from shunter.worker.runtimes.attempt_records import Records
 from shunter.worker.runtimes.port import Attempt, RuntimeGone
 from shunter.worker.runtimes.registry import Runtimes
-from shunter.worker.single import Single, Workshop
 
 log = Log(__name__)
 
@@ -41,7 +42,7 @@ USAGE_MAX_S = 2.0  # to hear from a runtime what a task uses
 
 
 class Attempts:
-    """Implements `worker.single.SingleOwner`."""
+    """Implements `worker.runtimes.attempt.SingleOwner`."""
 
     def __init__(self, outbox: Outbox, grants: Grants, runtimes: Runtimes, workshop: Workshop) -> None:
         self._outbox = outbox

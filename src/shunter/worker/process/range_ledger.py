@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from shunter.model.protocol.worker_messages import Ended, Order
 
 if TYPE_CHECKING:
-    from shunter.worker.keepers import Keeper
+    from shunter.worker.process.keeper_client import Keeper
 
 Key = tuple[int, int]  # job, group
 

@@ -9,13 +9,13 @@ from functools import partial
 from shunter.log import Log
 from shunter.model.protocol.worker_messages import Ended, Held, Lost, Order, Orders, Returned, StopRange
 from shunter.worker.grants import Grants
-from shunter.worker.health.keepers import KeeperHealth
-from shunter.worker.keepers import Keeper
-from shunter.worker.lanes import Lanes
-from shunter.worker.ledger import Ledger, Span
+from shunter.worker.health.keeper_health import KeeperHealth
 from shunter.worker.outbox import Outbox, Unacknowledged
-from shunter.worker.protocol import Ending, KeeperReport, TakenRange
-from shunter.worker.specs import Specs
+from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.lanes import Lanes
+from shunter.worker.process.protocol import Ending, KeeperReport, TakenRange
+from shunter.worker.process.range_ledger import Ledger, Span
+from shunter.worker.process.specs import Specs
 
 log = Log(__name__)
 

@@ -1,5 +1,5 @@
 """A keeper's task as health checks see it: its ports are the machine's, and commands run beside it as its user, in its
-folder, with its variables. Used by `worker.health.keepers`."""
+folder, with its variables. Used by `worker.health.keeper_health`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from shunter.model.job.spec import Port
-from shunter.worker.keeping.special import Identity, NotStartable, find_identity
+from shunter.worker.keeper.task_setup import Identity, NotStartable, find_identity
 
 COMMANDS_AT_ONCE_MAX = 8
 OUTPUT_MAX_BYTES = 4096

@@ -1,5 +1,5 @@
 """Where keepers are started and found: `HOME/keepers`, with a socket, a record and a journal of each. Used by
-`worker.fleet`."""
+`worker.process.keeper_pool`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from shunter.worker.keepers import Keeper, KeeperOwner
-from shunter.worker.keeping.special import user_folder
-from shunter.worker.leftovers import end_leftovers
+from shunter.worker.keeper.task_setup import user_folder
 from shunter.worker.machine import cores
+from shunter.worker.process.keeper_client import Keeper, KeeperOwner
+from shunter.worker.process.leftovers import end_leftovers
 from shunter.worker.settings import WorkerSettings
 
-KEEPER_PROGRAM = str(Path(__file__).with_name("keeper.py"))
+KEEPER_PROGRAM = str(Path(__file__).parents[1] / "keeper_main.py")
 LISTENER_FD = 3
 ATTACH_MAX_S = 10.0
 PASSED_ON = ("PATH", "HOME", "LANG")

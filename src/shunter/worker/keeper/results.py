@@ -1,10 +1,10 @@
 """What a keeper has to tell: results gathered into reports, and reports kept until acknowledged. Used by
-`keeping.lane`; the shapes are those of `model.protocol.worker_messages`, so the worker passes them on as they are."""
+`keeper.lane`; the shapes are those of `model.protocol.worker_messages`, so the worker passes them on as they are."""
 
 from __future__ import annotations
 
-from .wire import encode
-from .work import Work
+from .json_lines import encode
+from .work_queue import Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Results:
         self._run = None
 
     def add_started(self, started: list[Any]) -> None:
-        """The fields of `worker.protocol.KeeperStarted`."""
+        """The fields of `worker.process.protocol.KeeperStarted`."""
         self._started.append(encode(started))
 
     def close_report(self, segment: int) -> bytes:

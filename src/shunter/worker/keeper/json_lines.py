@@ -1,4 +1,4 @@
-"""JSON lines, as both ends of a keeper's socket speak them; the messages are described in `worker.protocol`.
+"""JSON lines, as both ends of a keeper's socket speak them; the messages are described in `worker.process.protocol`.
 
 The decoder is the interpreter's own C scanner, taken directly: importing `json` would add a megabyte and ten
 milliseconds to every keeper for the sake of its pure Python twin.

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 
 from shunter.log import Log
 from shunter.ports.clock import Clock
-from shunter.worker.cgroups import Groups, clear_lane, prepare_groups, remove_groups, stale_lanes
-from shunter.worker.house import KeeperHouse
-from shunter.worker.keepers import Keeper
-from shunter.worker.ledger import Span
 from shunter.worker.logs import sweep_logs
-from shunter.worker.protocol import KeeperReport, KeeperStarted
+from shunter.worker.process.cgroups import Groups, clear_lane, prepare_groups, remove_groups, stale_lanes
+from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.launcher import KeeperHouse
+from shunter.worker.process.protocol import KeeperReport, KeeperStarted
+from shunter.worker.process.range_ledger import Span
 from shunter.worker.settings import WorkerSettings
 
 log = Log(__name__)

@@ -1,4 +1,4 @@
-"""The processes of the task that a lane runs: find them, signal them, end every one. Used by `keeping.lane`.
+"""The processes of the task that a lane runs: find them, signal them, end every one. Used by `keeper.lane`.
 
 The keeper is their subreaper, so whatever a task leaves behind becomes the keeper's child: no children means that
 nothing is left.

@@ -1,5 +1,5 @@
 """The life of one attempt in a runtime, from its turn to its result: written down before it starts, limited in time,
-looked after, stopped by signal, grace and kill. Used by `worker.attempts`."""
+looked after, stopped by signal, grace and kill. Used by `worker.runtimes.attempts`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from shunter.model.protocol.worker_messages import Ended, Held, Order, Started, 
 from shunter.ports.clock import Clock
 from shunter.worker.environment import task_environment
 from shunter.worker.grants import Grants, NoPortFree, TaskName
-from shunter.worker.health.keepers import UNHEALTHY
+from shunter.worker.health.keeper_health import UNHEALTHY
 from shunter.worker.health.monitor import Monitor
-from shunter.worker.keeping.special import expand
-from shunter.worker.protocol import Ending
-from shunter.worker.records import Record, Records
+from shunter.worker.keeper.task_setup import expand
+from shunter.worker.process.protocol import Ending
+from shunter.worker.runtimes.attempt_records import Record, Records
 from shunter.worker.runtimes.port import EXIT_NOT_STARTED, Attempt, Launch, NotStarted, Outcome, Running, RuntimeGone
 from shunter.worker.runtimes.registry import Runtimes
+from shunter.worker.runtimes.task_log import RECORD, TaskLog
 from shunter.worker.settings import WorkerSettings
-from shunter.worker.task_log import RECORD, TaskLog
 
 log = Log(__name__)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import struct
 
-from .kernel import punch
+from .syscalls import punch
 
 RECORD = struct.Struct("<qiiiIqqqq")  # job, group, index, attempt, flags, out start, out end, err start, err end
 CUT = struct.Struct("<qqq")  # record * 2 + stream, from, to: places in the stream's file

@@ -1,4 +1,5 @@
-"""The keeper's loop: one lane, one task at a time. Read `Lane.run` first; `worker.protocol` describes the messages."""
+"""The keeper's loop: one lane, one task at a time. Read `Lane.run` first; `worker.process.protocol` describes the
+messages."""
 
 from __future__ import annotations
 
@@ -7,18 +8,18 @@ import select
 import sys
 from time import monotonic
 
-from .kernel import adopt_orphans
+from .json_lines import VERSION, decode, encode
 from .limits import Limits
 from .link import Link
+from .process_tree import Tree
 from .results import Results
 from .runner import Runner
 from .scratch import Scratch
 from .segments import Segments
-from .special import Special, user_folder, variable
+from .syscalls import adopt_orphans
 from .task import Starter
-from .tree import Tree
-from .wire import VERSION, decode, encode
-from .work import SPEC, Environment, Queue, Range, Spec, Work
+from .task_setup import Special, user_folder, variable
+from .work_queue import SPEC, Environment, Queue, Range, Spec, Work
 
 TYPE_CHECKING = False  # the real one, in `typing`, would cost every keeper a megabyte
 if TYPE_CHECKING:

@@ -1,12 +1,12 @@
-"""The output of one attempt that no keeper runs: a log segment of its own, in the format of `keeping.segments`, so that
-it is read and deleted like any other. Made by `worker.single`, written by runtimes."""
+"""The output of one attempt that no keeper runs: a log segment of its own, in the format of `keeper.segments`, so that
+it is read and deleted like any other. Made by `worker.runtimes.attempt`, written by runtimes."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from shunter.worker.keeping.segments import ERR, OUT, Segments
+from shunter.worker.keeper.segments import ERR, OUT, Segments
 
 __all__ = ["ERR", "OUT", "TaskLog"]
 

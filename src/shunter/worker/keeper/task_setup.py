@@ -1,5 +1,5 @@
 """Tasks that want more than a command in a folder: files for their streams, a payload, another user, ports. Used by
-`keeping.task`, and only for such tasks: all others never come here.
+`keeper.task`, and only for such tasks: all others never come here.
 
 Another user's task is started by fork, because posix_spawn cannot change the user. The keeper has a single thread, so
 that is safe; the child drops its rights before it looks at any path of the user's.
@@ -10,9 +10,9 @@ from __future__ import annotations
 import errno
 import os
 
+from .json_lines import decode, encode
 from .scratch import remove_tree
-from .wire import decode, encode
-from .work import GROUP_NAME, JOB_NAME, Environment, Work
+from .work_queue import GROUP_NAME, JOB_NAME, Environment, Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

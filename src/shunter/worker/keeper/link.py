@@ -1,4 +1,4 @@
-"""The keeper's socket: one worker at a time, the newest. Used by `keeping.lane`.
+"""The keeper's socket: one worker at a time, the newest. Used by `keeper.lane`.
 
 `_socket` is used directly, because `socket` would add a megabyte and a hundredth of a second to every keeper.
 """
@@ -9,7 +9,7 @@ import _socket
 import os
 import select
 
-from .wire import LINE_MAX_BYTES, decode
+from .json_lines import LINE_MAX_BYTES, decode
 
 TYPE_CHECKING = False  # the real one, in `typing`, would cost every keeper a megabyte
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ import msgspec
 
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Ended, Order
-from shunter.worker.keeping.wire import VERSION
+from shunter.worker.keeper.json_lines import VERSION
 
 
 class KeeperStarted(msgspec.Struct, array_like=True, gc=False):

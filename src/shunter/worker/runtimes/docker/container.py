@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from shunter.log import Log
-from shunter.worker.runtimes.docker.creation import HOST_NETWORK, is_published
+from shunter.worker.runtimes.docker.container_spec import HOST_NETWORK, is_published
 from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway, DaemonRefused, Stream
 from shunter.worker.runtimes.docker.output import Copy
 from shunter.worker.runtimes.port import Launch, Outcome, RuntimeGone, Usage

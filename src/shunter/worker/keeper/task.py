@@ -1,4 +1,4 @@
-"""Starting one task, and what is known of it while it runs. Used by `keeping.lane`."""
+"""Starting one task, and what is known of it while it runs. Used by `keeper.lane`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 
 from .limits import Limits
 from .scratch import Scratch, tree_bytes
-from .special import NotStartable, Special
-from .work import Environment, Spec, Work
+from .task_setup import NotStartable, Special
+from .work_queue import Environment, Spec, Work
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

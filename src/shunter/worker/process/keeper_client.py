@@ -1,5 +1,5 @@
 """The worker's end of one keeper: its process, its connection, and the spans that it has. What it is given to run is
-decided in `worker.lanes`; it is started and found by `worker.house`."""
+decided in `worker.process.lanes`; it is started and found by `worker.process.launcher`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import msgspec
 from shunter.log import Log
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
-from shunter.worker import protocol
-from shunter.worker.ledger import Span
-from shunter.worker.protocol import KeeperReport, KeeperStarted, KeeperState, Taken, TakenRange, TaskPorts
+from shunter.worker.process import protocol
+from shunter.worker.process.protocol import KeeperReport, KeeperStarted, KeeperState, Taken, TakenRange, TaskPorts
+from shunter.worker.process.range_ledger import Span
 
 log = Log(__name__)
 

@@ -1,4 +1,4 @@
-"""The folder that a task without one of its own works in: fresh for every task. Used by `keeping.task`.
+"""The folder that a task without one of its own works in: fresh for every task. Used by `keeper.task`.
 
 A lane has one folder and uses it again as long as the tasks leave it empty: making and removing one for each would cost
 a short task a tenth of its time. The kernel tells when something was put into it, which costs nothing while nothing is.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from .kernel import open_watch, watch_folder
+from .syscalls import open_watch, watch_folder
 
 WATCH_READ_BYTES = 65536
 

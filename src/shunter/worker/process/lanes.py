@@ -1,5 +1,5 @@
 """Which keeper runs what: one queue per reservation, at most `width` keepers at work in it. Used by
-`worker.assignments`.
+`worker.process.orders`.
 
 A keeper is given a window of tasks that it may have at once: 1 at first, doubled with each report, up to about 50 ms of
 work by the durations seen, so that keepers neither run dry nor hoard. What still gets stuck behind a long task is taken
@@ -15,9 +15,9 @@ from shunter.log import Log
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Ended
 from shunter.worker.grants import Grants, NoPortFree
-from shunter.worker.keepers import Keeper
-from shunter.worker.ledger import Ledger, Span
-from shunter.worker.protocol import TakenRange, TaskPorts
+from shunter.worker.process.keeper_client import Keeper
+from shunter.worker.process.protocol import TakenRange, TaskPorts
+from shunter.worker.process.range_ledger import Ledger, Span
 
 log = Log(__name__)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from shunter.log import Log
-from shunter.worker.cgroups import clear_lane
+from shunter.worker.process.cgroups import clear_lane
 
 log = Log(__name__)
 

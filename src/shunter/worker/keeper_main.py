@@ -1,0 +1,17 @@
+"""The keeper's entry: `python -I -S -E keeper_main.py OPTIONS`, started detached by `worker.process.launcher`, one
+process per lane.
+
+It is a script and not part of the package, because importing `shunter` would cost a keeper more memory and time than
+all of its own code. Everything it needs lies in `keeper/`, which imports nothing but light parts of the standard
+library. OPTIONS is the JSON object that `keeper.lane.Options` describes.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if __name__ == "__main__":
+    sys.path.append(__file__.rpartition("/")[0])
+    from keeper.lane import main  # type: ignore[import-not-found,unused-ignore]
+
+    main(sys.argv[1])
