@@ -13,7 +13,7 @@ main() {
 has_java() {
     .venv/bin/python - <<'END'
 import sys
-from shunter.frameworks.places import find_java
+from shunter.frameworks.locations import find_java
 
 java = find_java()
 sys.exit(java is None or not java.fits)

@@ -11,7 +11,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from shunter.frameworks.places import KINDS, find_framework, find_java
+from shunter.frameworks.locations import KINDS, find_framework, find_java
 
 HERE = Path(__file__).resolve().parent
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.frameworks.places import KINDS, find_framework
+from shunter.frameworks.locations import KINDS, find_framework
 from tests.e2e.cluster import eventually
 from tests.frameworks.serial import as_lines, crawl, site, word_counts
 from tests.frameworks.sockets import is_loopback, listening

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from shunter.frameworks.places import KINDS, find_framework, find_java
+from shunter.frameworks.locations import KINDS, find_framework, find_java
 from tests.e2e.cluster import Cluster, eventually
 
 ROOT = Path(__file__).parents[2]

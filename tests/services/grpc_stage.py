@@ -11,8 +11,8 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from shunter.adapters.grpc.buffer import SEND_BUFFER_BYTES_MAX
-from shunter.adapters.grpc.server import WorkerServer
+from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX
+from shunter.adapters.grpc.worker_server import WorkerServer
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import Ack, Inventory, Report
 from shunter.proto.worker.v1 import worker_pb2 as pb

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc.aio
 
-from shunter.adapters.grpc.external import SchedulerServer
+from shunter.adapters.grpc.scheduler_server import SchedulerServer
 from shunter.adapters.memory.store import MemoryStore
 from shunter.adapters.system.clock import SystemClock
 from shunter.engine.engine import Engine

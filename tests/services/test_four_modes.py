@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from shunter.adapters.grpc.external import SchedulerServer
+from shunter.adapters.grpc.scheduler_server import SchedulerServer
 from shunter.engine.policy.replay import Replay
 from shunter.gateway.tokens import Tokens
 from shunter.model.protocol.flight_records import Began, Step, is_same

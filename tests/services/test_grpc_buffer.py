@@ -4,7 +4,7 @@ import asyncio
 import random
 
 from shunter.adapters.grpc.backoff import BACKOFF_FIRST_S, BACKOFF_MAX_S, BACKOFF_REFUSED_S, Backoff
-from shunter.adapters.grpc.buffer import MESSAGE_COST_BYTES, SendBuffer
+from shunter.adapters.grpc.send_buffer import MESSAGE_COST_BYTES, SendBuffer
 
 
 async def test_messages_leave_in_the_order_in_which_they_came() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import grpc
 import pytest
 
-from shunter.adapters.grpc.client import CONNECT_TIMEOUT_S, WorkerClient
-from shunter.adapters.grpc.listening import ServerTls
-from shunter.adapters.grpc.server import WorkerServer
+from shunter.adapters.grpc.listen import ServerTls
+from shunter.adapters.grpc.worker_client import CONNECT_TIMEOUT_S, WorkerClient
+from shunter.adapters.grpc.worker_server import WorkerServer
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import (
     Ack,

@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S
-from shunter.adapters.grpc.server import WorkerServer
+from shunter.adapters.grpc.worker_server import WorkerServer
 from shunter.model.errors import Unavailable
 from shunter.model.job.spec import TaskSpec
 from shunter.model.lifecycles import NodeEvent

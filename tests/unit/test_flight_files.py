@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.adapters.files.flight import MARK, FlightFiles, read_frames, write_frames
+from shunter.adapters.files.flight_files import MARK, FlightFiles, read_frames, write_frames
 from shunter.model.errors import Invalid
 from shunter.model.protocol.flight_records import Began, encode_record
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shunter.adapters.sqlite import finished, retention, rounds, search
+from shunter.adapters.sqlite import finished_jobs, finished_search, retention, rounds
 from shunter.adapters.sqlite.connection import connect
 from shunter.adapters.sqlite.schema import known_migrations, migrate
 from shunter.ports.store import FinishedQuery, Retention
@@ -40,7 +40,7 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 def test_a_page_is_read_in_order_and_stops_at_its_limit(
     connection: sqlite3.Connection, query: FinishedQuery, step: str
 ) -> None:
-    plan = _plan(connection, search.read_jobs, query)
+    plan = _plan(connection, finished_search.read_jobs, query)
     assert any(line.endswith(step) for line in plan), plan
     assert not any("TEMP B-TREE" in line for line in plan), plan
 
@@ -58,7 +58,7 @@ def test_a_page_is_read_in_order_and_stops_at_its_limit(
 def test_a_page_that_must_be_sorted_is_sorted_from_an_index_alone(
     connection: sqlite3.Connection, query: FinishedQuery, step: str
 ) -> None:
-    plan = _plan(connection, search.read_jobs, query)
+    plan = _plan(connection, finished_search.read_jobs, query)
     assert any(line.endswith(step) for line in plan), plan
 
 
@@ -66,16 +66,16 @@ def test_a_page_that_must_be_sorted_is_sorted_from_an_index_alone(
     "query", [FinishedQuery(), FinishedQuery(namespace="a"), FinishedQuery(namespace="a", states=("failed",))]
 )
 def test_a_common_total_does_not_look_at_jobs(connection: sqlite3.Connection, query: FinishedQuery) -> None:
-    plan = _plan(connection, search.count_jobs, query)
+    plan = _plan(connection, finished_search.count_jobs, query)
     assert plan
     assert all("job_counts" in line for line in plan), plan
 
 
 def test_names_and_runs_and_tasks_are_found_by_index(connection: sqlite3.Connection) -> None:
-    assert _plan(connection, finished.read_names) == ["SCAN jobs USING COVERING INDEX jobs_by_name_and_state"]
-    (by_name,) = _plan(connection, finished.read_run, "default", "a", None)
+    assert _plan(connection, finished_jobs.read_names) == ["SCAN jobs USING COVERING INDEX jobs_by_name_and_state"]
+    (by_name,) = _plan(connection, finished_jobs.read_run, "default", "a", None)
     assert by_name == "SEARCH jobs USING INDEX jobs_by_name (name=? AND namespace=?)"
-    assert not any("SCAN" in line for line in _plan(connection, finished.read_tasks, 1, 0, 0, 9))
+    assert not any("SCAN" in line for line in _plan(connection, finished_jobs.read_tasks, 1, 0, 0, 9))
 
 
 def test_retention_finds_the_oldest_by_index(connection: sqlite3.Connection) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from shunter.adapters.sqlite.connection_thread import ConnectionThread
 from shunter.adapters.sqlite.store import SqliteStore
-from shunter.adapters.sqlite.thread import ConnectionThread
 from shunter.model.errors import StoreFailed
 from shunter.ports.store import Commit, Snapshot
 

@@ -25,7 +25,7 @@ from shunter.model.schema.fields import Field, Section, amount, duration, flag, 
 from shunter.model.schema.name_fields import LABELS, NAME
 from shunter.model.schema.problems import Problems
 from shunter.ports.store import Retention
-from shunter.watcher.pace import Pace
+from shunter.watcher.heartbeat_interval import Pace
 from shunter.watcher.settings import TIMEOUT_HEARTBEATS, WatcherSettings
 from shunter.worker.settings import WorkerSettings
 

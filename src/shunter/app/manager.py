@@ -10,16 +10,16 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from shunter import __version__
-from shunter.adapters.files.flight import FlightFiles
+from shunter.adapters.files.flight_files import FlightFiles
 from shunter.adapters.memory.samples import SampleStore
 from shunter.api.http.app import EXTERNAL_DOOR, OPEN_EXTERNAL_DOOR, ApiSettings, build_app
 from shunter.api.http.server import HttpServer, serve
+from shunter.app.background_policies import OutsidePolicies
 from shunter.app.config import Config
 from shunter.app.home import Home
 from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_address
-from shunter.app.outside import OutsidePolicies
-from shunter.app.places import LocalPlace, Place, SimulatedPlace
 from shunter.app.policies import find_policies
+from shunter.app.worker_backends import LocalPlace, Place, SimulatedPlace
 from shunter.engine.engine import Engine
 from shunter.engine.policy.active_policy import Brain
 from shunter.engine.state.registries.cluster import FLIGHT_SETTING, HEARTBEAT_SETTING, POLICY_SETTING
@@ -34,7 +34,7 @@ from shunter.ports.clock import Clock
 from shunter.ports.store import Store
 
 if TYPE_CHECKING:
-    from shunter.adapters.grpc.external import SchedulerServer
+    from shunter.adapters.grpc.scheduler_server import SchedulerServer
 
 PURGE_EVERY_S = 60.0
 log = Log(__name__)
@@ -130,7 +130,7 @@ class Manager:
         """The gRPC door, if it is asked for: gRPC is loaded for nobody else."""
         if self._grpc_address is None:
             return
-        from shunter.adapters.grpc.external import SchedulerServer
+        from shunter.adapters.grpc.scheduler_server import SchedulerServer
 
         host, port = self._grpc_address
         self._schedulers = SchedulerServer(gateway.schedulers, gateway.authenticate, host, port)

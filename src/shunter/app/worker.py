@@ -19,7 +19,7 @@ from shunter.log import Log
 from shunter.model.errors import ShunterError
 
 if TYPE_CHECKING:
-    from shunter.adapters.grpc.client import WorkerClient
+    from shunter.adapters.grpc.worker_client import WorkerClient
     from shunter.worker.worker import Worker
 
 log = Log(__name__)
@@ -49,7 +49,7 @@ def run_worker(options_json: bytes) -> int:
 
 
 async def _serve(home: Home, options: WorkerOptions, config: Config) -> None:
-    from shunter.adapters.grpc.client import WorkerClient
+    from shunter.adapters.grpc.worker_client import WorkerClient
     from shunter.adapters.system.clock import SystemClock
     from shunter.worker.worker import Worker
 

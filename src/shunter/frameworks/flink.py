@@ -14,10 +14,10 @@ import shlex
 import sys
 from pathlib import Path
 
-from shunter.frameworks.children import Children, refuse
+from shunter.frameworks.child_processes import Children, refuse
+from shunter.frameworks.executor_link import ENDED, Line, Switchboard
 from shunter.frameworks.flink_memory import job_manager_memory, task_manager_memory
-from shunter.frameworks.line import ENDED, Line, Switchboard
-from shunter.frameworks.told import Told, driver_address, launch, own_port
+from shunter.frameworks.launch_options import Told, driver_address, launch, own_port
 
 MAIN_CLASSES = {
     "jobmanager": "org.apache.flink.container.entrypoint.StandaloneApplicationClusterEntryPoint",

@@ -16,14 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from shunter.frameworks.places import (
-    Framework,
-    Kind,
-    frameworks_folder,
-    read_mark,
-    version_at,
-    write_mark,
-)
+from shunter.frameworks.locations import Framework, Kind, frameworks_folder, read_mark, version_at, write_mark
 
 Say = Callable[[str], None]
 

@@ -2,7 +2,7 @@
 
 The driver's task has a Master of its own and the application; it ends with the application's exit code. An executor's
 task has a Worker of the size of its slot, in which the Master starts just one executor. All of them are told by the
-line (`frameworks.line`) when the application has ended.
+line (`frameworks.executor_link`) when the application has ended.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import os
 import sys
 from pathlib import Path
 
-from shunter.frameworks.children import Children, Tail, refuse
-from shunter.frameworks.line import ENDED, READY, Line, Switchboard
-from shunter.frameworks.ports import until_open
-from shunter.frameworks.told import Told, driver_address, launch, own_port
+from shunter.frameworks.child_processes import Children, Tail, refuse
+from shunter.frameworks.executor_link import ENDED, READY, Line, Switchboard
+from shunter.frameworks.launch_options import Told, driver_address, launch, own_port
+from shunter.frameworks.port_wait import until_open
 
 DAEMON_HEAP = "64m"  # of Master and Worker; testbeds.framework_memory counts with what they take in all
 TEMPORARY = "-Djava.io.tmpdir=."  # the folder of the task, which goes away with it

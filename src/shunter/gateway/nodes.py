@@ -1,4 +1,4 @@
-"""The desk for nodes: drains, cordons, quarantine, attributes. Implements `ports.desks.NodeDesk`."""
+"""The desk for nodes: drains, cordons, quarantine, attributes. Implements `ports.services.NodeDesk`."""
 
 from __future__ import annotations
 

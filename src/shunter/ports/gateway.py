@@ -31,10 +31,10 @@ from shunter.model.rest.views import (
 from shunter.ports.callers import Caller as Caller
 from shunter.ports.callers import JobReference as JobReference
 from shunter.ports.callers import TaskReference as TaskReference
-from shunter.ports.desks import NodeDesk, ServiceDesk
 from shunter.ports.metrics import MetricDesk
 from shunter.ports.objects import Applied, ObjectDesk
 from shunter.ports.schedulers import FlightDesk, SchedulerDesk
+from shunter.ports.services import NodeDesk, ServiceDesk
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingState, SchedulingStatus
 from shunter.model.objects.testbeds import SlotState
 from shunter.model.resources import format_duration
-from shunter.testbeds.claims import (
+from shunter.testbeds.obstacles import (
     FAILED_STATES,
     Obstacle,
     holds_job,

@@ -11,7 +11,7 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import RELAXED, JobProgress, JobRecord, SchedulingSpec
 from shunter.model.objects.testbeds import Testbed, TestbedState
-from shunter.testbeds.lineup import Lineup
+from shunter.testbeds.queue_order import Lineup
 
 Selection = list[tuple[ObjectName, tuple[int, ...]]]
 

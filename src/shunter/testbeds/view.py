@@ -15,7 +15,7 @@ from shunter.model.objects.batch_jobs import BatchJob, BatchJobStatus, CreationR
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import Scheduling, SchedulingStatus
 from shunter.model.objects.testbeds import SlotHolder, SlotPlace, Testbed
-from shunter.testbeds.lineup import Memory
+from shunter.testbeds.queue_order import Memory
 
 # ---- testbeds ----
 

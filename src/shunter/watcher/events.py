@@ -11,7 +11,7 @@ from shunter.log import Log
 from shunter.model.errors import Unavailable
 from shunter.model.lifecycles import NodeEvent
 from shunter.ports.clock import Clock
-from shunter.watcher.engine import WatchedEngine
+from shunter.watcher.engine_port import WatchedEngine
 
 BATCH_MAX = 1000  # verdicts told at once, so that a rack that goes down is one round of the engine and not hundreds
 RETRY_S = 0.2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shunter.model.protocol.refusals import Code
 from shunter.watcher.session import SessionState, WorkerSession
-from shunter.watcher.wheel import TimerWheel
+from shunter.watcher.timer_wheel import TimerWheel
 
 
 class Handshakes:

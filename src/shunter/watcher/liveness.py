@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 from shunter.model.lifecycles import NodeEvent
 from shunter.ports.clock import Clock
-from shunter.watcher.pace import Pace
+from shunter.watcher.heartbeat_interval import Pace
 from shunter.watcher.roster import Watched
 from shunter.watcher.session import SessionState
-from shunter.watcher.wheel import TimerWheel
+from shunter.watcher.timer_wheel import TimerWheel
 
 Say = Callable[[int, NodeEvent, str], None]
 Cut = Callable[[Watched, str], None]

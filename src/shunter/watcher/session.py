@@ -24,7 +24,7 @@ from shunter.model.protocol.worker_messages import (
     WorkerMessage,
 )
 from shunter.ports.workers import WorkerLink
-from shunter.watcher.receipts import Receipts
+from shunter.watcher.acknowledgements import Receipts
 
 log = Log(__name__)
 

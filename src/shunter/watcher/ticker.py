@@ -7,7 +7,7 @@ from typing import Protocol
 
 from shunter.log import Log
 from shunter.ports.clock import Clock
-from shunter.watcher.wheel import TICK_S
+from shunter.watcher.timer_wheel import TICK_S
 
 PAUSE_MIN_S = 0.5
 

@@ -37,17 +37,17 @@ from shunter.model.protocol.worker_messages import (
 from shunter.ports.clock import Clock
 from shunter.ports.workers import AttemptName, WorkerLink
 from shunter.watcher.admission import problem_with
-from shunter.watcher.engine import WatchedEngine
+from shunter.watcher.engine_port import WatchedEngine
 from shunter.watcher.events import NodeEvents
 from shunter.watcher.handshakes import Handshakes
+from shunter.watcher.heartbeat_interval import Pace
 from shunter.watcher.liveness import Liveness
-from shunter.watcher.pace import Pace
-from shunter.watcher.recording import Recorder
-from shunter.watcher.requests import Requests
 from shunter.watcher.roster import Roster, Watched
+from shunter.watcher.sample_recorder import Recorder
 from shunter.watcher.session import WorkerSession
 from shunter.watcher.settings import STALE_HEARTBEATS, WatcherSettings
 from shunter.watcher.ticker import Ticker
+from shunter.watcher.worker_queries import Requests
 
 log = Log(__name__)
 

@@ -30,9 +30,9 @@ from shunter.model.protocol.scheduler_messages import (
     ViewDelta,
 )
 from shunter.proto.v1 import external_scheduler_pb2 as pb
-from shunter.wire.answers import answers_message, read_answers
-from shunter.wire.classes import class_message, read_class
-from shunter.wire.twins import from_message, to_message
+from shunter.wire.struct_codec import from_message, to_message
+from shunter.wire.task_classes import class_message, read_class
+from shunter.wire.view_answers import answers_message, read_answers
 
 _OBJECTS = (("testbeds", Testbed), ("batch_jobs", BatchJob), ("schedulings", Scheduling))
 

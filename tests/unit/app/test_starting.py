@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from shunter.app.options import UpOptions, WorkerOptions
-from shunter.app.places import SimulatedPlace
 from shunter.app.serve import Readiness, run
 from shunter.app.worker import run_worker
+from shunter.app.worker_backends import SimulatedPlace
 from shunter.model.errors import Conflict, Invalid
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shunter.adapters.files.flight import write_frames
+from shunter.adapters.files.flight_files import write_frames
 from shunter.cli.main import carry_out
 from shunter.planning.planner import build_policy
 from tests.unit.engine.stage import Stage, play, spec

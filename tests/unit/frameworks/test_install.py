@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shunter.frameworks.install import NotInstalled, Wish, install
-from shunter.frameworks.places import KINDS, MARK, read_mark
+from shunter.frameworks.locations import KINDS, MARK, read_mark
 
 UV = f"""#!{sys.executable}
 import pathlib, sys

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from shunter.frameworks.executor_link import ENDED, READY, Line, Switchboard
 from shunter.frameworks.flink_memory import job_manager_memory, task_manager_memory
-from shunter.frameworks.line import ENDED, READY, Line, Switchboard
-from shunter.frameworks.ports import until_open
+from shunter.frameworks.port_wait import until_open
 from shunter.frameworks.spark import write_defaults
 from tests.e2e.cluster import eventually, is_alive
 
@@ -43,7 +43,7 @@ def test_the_last_words_are_followed_by_the_end_of_all_executors() -> None:
     port, heard = free_port(), queue.Queue[str]()
     board = Switchboard("127.0.0.1", port)
     script = (
-        "import os, threading; from shunter.frameworks.line import Line\n"
+        "import os, threading; from shunter.frameworks.executor_link import Line\n"
         "heard = lambda words: os._exit(0) if words.startswith('ended') else print(words, flush=True)\n"
         f"Line('127.0.0.1', {port}, heard); threading.Event().wait()"
     )
@@ -62,7 +62,7 @@ def test_the_last_words_are_followed_by_the_end_of_all_executors() -> None:
 def test_an_executor_that_comes_first_waits_for_the_driver() -> None:
     port, heard = free_port(), queue.Queue[str]()
     script = (
-        "import sys, time; from shunter.frameworks.line import Line; "
+        "import sys, time; from shunter.frameworks.executor_link import Line; "
         f"Line('127.0.0.1', {port}, lambda words: print(words, flush=True)); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as executor:
@@ -77,7 +77,7 @@ def test_an_executor_that_comes_first_waits_for_the_driver() -> None:
 
 LAUNCHER = """
 import os, sys
-from shunter.frameworks.children import Children
+from shunter.frameworks.child_processes import Children
 children = Children()
 child = children.start(["sh", "-c", "sleep 600"], os.environ)
 print(child.pid, flush=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shunter.frameworks import places
-from shunter.frameworks.places import (
+from shunter.frameworks import locations
+from shunter.frameworks.locations import (
     KINDS,
     Framework,
     find_framework,
@@ -69,7 +69,7 @@ def test_all_clusters_of_a_user_share_one_folder(tmp_path: Path) -> None:
 
 
 def test_the_first_java_that_fits_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "JVM_FOLDER", tmp_path / "jvm")
+    monkeypatch.setattr(locations, "JVM_FOLDER", tmp_path / "jvm")
     old, good = a_java(tmp_path / "old", "1.8.0_402"), a_java(tmp_path / "jvm" / "java-17", "17.0.15")
     found = find_java({"JAVA_HOME": str(old), "PATH": ""})
     assert found is not None
@@ -77,7 +77,7 @@ def test_the_first_java_that_fits_is_taken(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_java_that_does_not_fit_is_told_and_none_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "JVM_FOLDER", tmp_path / "none")
+    monkeypatch.setattr(locations, "JVM_FOLDER", tmp_path / "none")
     found = find_java({"JAVA_HOME": str(a_java(tmp_path / "old", "1.8.0_402")), "PATH": ""})
     assert found is not None
     assert (found.version, found.fits) == (8, False)
@@ -85,7 +85,7 @@ def test_a_java_that_does_not_fit_is_told_and_none_is_none(tmp_path: Path, monke
 
 
 def test_a_java_without_a_release_file_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "JVM_FOLDER", tmp_path / "none")
+    monkeypatch.setattr(locations, "JVM_FOLDER", tmp_path / "none")
     home = a_java(tmp_path / "java", "17")
     (home / "release").unlink()
     (home / "bin" / "java").write_text("#!/bin/sh\necho 'openjdk version \"21.0.2\" 2024-01-16' >&2\n")

@@ -18,7 +18,7 @@ from shunter.ports.callers import TaskReference
 from shunter.ports.gateway import JobReference
 from shunter.ports.metrics import Window
 from shunter.simulation.runtime.loop import VirtualClock
-from shunter.watcher.recording import Recorder
+from shunter.watcher.sample_recorder import Recorder
 
 from .stage import ANNA, GatewayStage, play
 

@@ -205,7 +205,7 @@ def test_what_tasks_and_applications_are_told_cannot_be_set_by_users() -> None:
         "worker/keeper/task_setup.py",
         "worker/keeper/lane.py",
     )
-    setters = [*files, "testbeds/applications.py", "frameworks/told.py"]
+    setters = [*files, "testbeds/applications.py", "frameworks/launch_options.py"]
     told = {name for file in setters for name in re.findall(r"SHUNTER_[A-Z_]+", (source / file).read_text())}
     assert len(told) > 15
     assert {name for name in told if not is_own_variable(name)} == set()

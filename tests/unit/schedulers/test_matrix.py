@@ -18,7 +18,7 @@ from shunter.schedulers.profiler.matrix import (
     table,
     unreadable_cells,
 )
-from shunter.schedulers.profiler.partners import Room, choose_partners, queue_of
+from shunter.schedulers.profiler.pairing import Room, choose_partners, queue_of
 
 DURATIONS = st.lists(st.integers(0, 10_000), min_size=1, max_size=50)
 NAMES = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=12)

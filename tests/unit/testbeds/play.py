@@ -18,7 +18,7 @@ from shunter.model.objects.object_meta import Meta, ObjectName
 from shunter.model.objects.schedulings import Scheduling, SchedulingSpec, SchedulingState, SlotJob
 from shunter.model.objects.testbeds import SlotHolder, SlotPlace, SlotState, Testbed, TestbedSpec
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
-from shunter.testbeds.lineup import Memory
+from shunter.testbeds.queue_order import Memory
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shunter.model.objects.schedulings import JobProgress, JobRecord, SchedulingSpec
 from shunter.model.objects.testbeds import Testbed
-from shunter.testbeds.lineup import Lineup
+from shunter.testbeds.queue_order import Lineup
 from shunter.testbeds.strategies import Selection, impossible, select
 from tests.unit.testbeds.play import Play, named, queue_of, slots_of
 

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from shunter.adapters.grpc.backoff import BACKOFF_FIRST_S, BACKOFF_MAX_S, BACKOFF_REFUSED_S
-from shunter.adapters.grpc.buffer import SEND_BUFFER_BYTES_MAX
 from shunter.adapters.grpc.channel import MESSAGE_BYTES_MAX
+from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION
 from shunter.watcher import settings
 

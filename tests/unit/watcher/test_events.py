@@ -8,8 +8,8 @@ from shunter.model.errors import Unavailable
 from shunter.model.lifecycles import NodeEvent
 from shunter.simulation.runtime.loop import VirtualClock
 from shunter.watcher.events import BATCH_MAX, NodeEvents
+from shunter.watcher.heartbeat_interval import Pace
 from shunter.watcher.liveness import Liveness
-from shunter.watcher.pace import Pace
 from shunter.watcher.roster import Watched
 from shunter.watcher.settings import WatcherSettings
 from tests.unit.watcher.stage import NotingEngine, virtual

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shunter.watcher.wheel import TICK_S, TimerWheel
+from shunter.watcher.timer_wheel import TICK_S, TimerWheel
 
 START = 1_700_000_000.0
 times = st.floats(0, 100, allow_nan=False)

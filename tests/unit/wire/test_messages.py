@@ -54,7 +54,7 @@ from shunter.wire.situations import (
     read_situation,
     situation_message,
 )
-from shunter.wire.twins import from_message, to_message
+from shunter.wire.struct_codec import from_message, to_message
 from tests.unit.planning.test_deltas import ROUNDS, Site, same_answers
 
 ONE, TWO = ObjectName("default", "one"), ObjectName("team", "two")

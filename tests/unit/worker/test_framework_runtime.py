@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shunter.frameworks import places
-from shunter.frameworks.places import KINDS
+from shunter.frameworks import locations
+from shunter.frameworks.locations import KINDS
 from shunter.model.job.spec import TaskSpec
 from shunter.model.protocol.worker_messages import Order
 from shunter.worker.runtimes.frameworks import FrameworkRuntime
@@ -23,7 +23,7 @@ ORDER = Order(1, 0, 0, 0, 1, 1, 1, 1, "default", "bj.words", "driver", 1)
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine without Java, Spark or Flink, as far as this process sees."""
-    monkeypatch.setattr(places, "JVM_FOLDER", tmp_path / "jvm")
+    monkeypatch.setattr(locations, "JVM_FOLDER", tmp_path / "jvm")
     for name in ("JAVA_HOME", "SPARK_HOME", "FLINK_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -12,7 +12,7 @@ from enum import Enum
 from pathlib import Path
 
 from shunter.adapters.sqlite.connection import WAL_SIZE_MAX_BYTES
-from shunter.adapters.sqlite.thread import ConnectionThread
+from shunter.adapters.sqlite.connection_thread import ConnectionThread
 
 
 class _Stage(Enum):

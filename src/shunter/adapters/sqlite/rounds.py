@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shunter.adapters.sqlite.connection import reading, transaction
-from shunter.adapters.sqlite.finished import insert_finished
+from shunter.adapters.sqlite.finished_jobs import insert_finished
 from shunter.model.errors import Fenced, NotFound, StoreFailed
 from shunter.ports.store import Commit, LoggedRound, Snapshot
 

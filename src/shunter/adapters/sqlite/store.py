@@ -9,11 +9,11 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from shunter.adapters.sqlite import finished, past, rounds, schema, search
+from shunter.adapters.sqlite import finished_jobs, finished_search, past_schedulings, rounds, schema
 from shunter.adapters.sqlite.checkpoints import Checkpoints
 from shunter.adapters.sqlite.connection import LOCK_TIMEOUT_S, connect, create_file
+from shunter.adapters.sqlite.connection_thread import ConnectionThread
 from shunter.adapters.sqlite.retention import drop_jobs, drop_rounds, free_pages
-from shunter.adapters.sqlite.thread import ConnectionThread
 from shunter.log import Log
 from shunter.ports.store import (
     Commit,
@@ -94,31 +94,31 @@ class SqliteStore:
     # ---- history ----
 
     async def finished_jobs(self, query: FinishedQuery) -> list[FinishedJob]:
-        return await self._reader.run(search.read_jobs, query)
+        return await self._reader.run(finished_search.read_jobs, query)
 
     async def count_finished(self, query: FinishedQuery) -> int:
-        return await self._reader.run(search.count_jobs, query)
+        return await self._reader.run(finished_search.count_jobs, query)
 
     async def finished_job(self, id: int) -> FinishedJob | None:
-        return await self._reader.run(finished.read_job, id)
+        return await self._reader.run(finished_jobs.read_job, id)
 
     async def finished_run(self, namespace: str, name: str, run: int | None) -> FinishedJob | None:
-        return await self._reader.run(finished.read_run, namespace, name, run)
+        return await self._reader.run(finished_jobs.read_run, namespace, name, run)
 
     async def finished_tasks(self, id: int, group: int, first: int, last: int) -> list[FinishedTasks]:
-        return await self._reader.run(finished.read_tasks, id, group, first, last)
+        return await self._reader.run(finished_jobs.read_tasks, id, group, first, last)
 
     async def finished_names(self) -> list[FinishedName]:
-        return await self._reader.run(finished.read_names)
+        return await self._reader.run(finished_jobs.read_names)
 
     async def past_schedulings(self, query: PastQuery) -> list[PastRecord]:
-        return await self._reader.run(past.read_past, query)
+        return await self._reader.run(past_schedulings.read_past, query)
 
     async def count_past(self, query: PastQuery) -> int:
-        return await self._reader.run(past.count_past, query)
+        return await self._reader.run(past_schedulings.count_past, query)
 
     async def past_scheduling(self, uid: int) -> PastRecord | None:
-        return await self._reader.run(past.read_one, uid)
+        return await self._reader.run(past_schedulings.read_one, uid)
 
     async def purge(self, epoch: int, retention: Retention, now: float) -> Purged:
         names: list[FinishedName] = []
@@ -127,7 +127,7 @@ class SqliteStore:
             cut += count
         while (dropped := await self._writer.run(drop_jobs, epoch, retention, now)).rows:
             names += dropped.names
-        while await self._writer.run(past.drop_past, epoch, retention, now):
+        while await self._writer.run(past_schedulings.drop_past, epoch, retention, now):
             pass
         while await self._writer.run(free_pages):
             pass

@@ -35,7 +35,7 @@ from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
 from shunter.model.objects.schedulings import Scheduling
 from shunter.model.objects.testbeds import Testbed
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job
-from shunter.testbeds.lineup import Memory
+from shunter.testbeds.queue_order import Memory
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import BatchJobOutcome, BatchJobView, LabelledNode, SchedulingOutcome, SchedulingView

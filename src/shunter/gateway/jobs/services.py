@@ -1,4 +1,4 @@
-"""The desk for jobs that last: updates, counts, restarts, moves. Implements `ports.desks.ServiceDesk`."""
+"""The desk for jobs that last: updates, counts, restarts, moves. Implements `ports.services.ServiceDesk`."""
 
 from __future__ import annotations
 

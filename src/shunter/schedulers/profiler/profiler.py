@@ -23,7 +23,7 @@ from shunter.schedulers.profiler.matrix import (
     table,
     unreadable_cells,
 )
-from shunter.schedulers.profiler.partners import SHARED_BY, choose_partners, queue_of
+from shunter.schedulers.profiler.pairing import SHARED_BY, choose_partners, queue_of
 from shunter.schedulers.profiler.runs import (
     Interface,
     RunFailed,

@@ -11,7 +11,7 @@ from typing import Any, Protocol, cast
 
 from shunter.model.objects.objects import API_VERSIONS, BATCH_JOB, SCHEDULING, TESTBED
 from shunter.model.rest.object_views import AppliedView, ObjectView, WatchLine
-from shunter.schedulers.profiler.partners import SHARED_BY, Room
+from shunter.schedulers.profiler.pairing import SHARED_BY, Room
 from shunter.sdk.errors import Invalid, NotFound, Problem, Rejected
 
 COMPLETED, FAILED = "CompletedState", "FailedState"

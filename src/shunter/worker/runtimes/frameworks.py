@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from shunter.frameworks.places import JAVA_HINT, JAVA_VERSIONS, Framework, Java, Kind, find_framework, find_java
+from shunter.frameworks.locations import JAVA_HINT, JAVA_VERSIONS, Framework, Java, Kind, find_framework, find_java
 from shunter.log import Log
 from shunter.model.job.spec import TaskSpec
 from shunter.worker.runtimes.port import EXIT_NOT_FOUND, Attempt, Launch, NotStarted, Running

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from shunter.frameworks.places import KINDS
+from shunter.frameworks.locations import KINDS
 from shunter.log import Log
 from shunter.model.job.spec import TaskSpec
 from shunter.plugins import RUNTIMES, find_plugins

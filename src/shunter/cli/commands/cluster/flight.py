@@ -81,7 +81,7 @@ def replay(
     shunter replay day.flight --policy bin-pack
     shunter replay day.flight --policy mine:BestFit --output json
     """
-    from shunter.app.replaying import damage_of, replay_file
+    from shunter.app.replay import damage_of, replay_file
 
     compared, left_out = replay_file(Path(file), policy)
     if damage := damage_of(Path(file)):

@@ -12,7 +12,7 @@ from shunter.cli.options import Format, Output
 from shunter.cli.render.tables import Column, print_items, print_table
 
 if TYPE_CHECKING:
-    from shunter.app.simulating import Simulated
+    from shunter.app.simulate import Simulated
 
 SEEDS_MAX = 100_000
 
@@ -36,7 +36,7 @@ def simulate(
     shunter simulate --policy mine:BestFit --policy bin-pack --seeds 0-50
     shunter simulate --policy mine:Queues --seeds 1000000-1000005
     """
-    from shunter.app.simulating import simulate_policies
+    from shunter.app.simulate import simulate_policies
 
     found = []
     for each in simulate_policies(dict.fromkeys(policy), _range(seeds)):

@@ -9,7 +9,7 @@ import typer
 
 from shunter.cli.exit_codes import DONE, OWN_ERROR, tell
 from shunter.frameworks.install import NotInstalled, Wish, install
-from shunter.frameworks.places import JAVA_HINT, JAVA_VERSIONS, KINDS, find_framework, find_java
+from shunter.frameworks.locations import JAVA_HINT, JAVA_VERSIONS, KINDS, find_framework, find_java
 
 
 def install_frameworks(

@@ -20,7 +20,7 @@ from shunter.model.objects.object_meta import Meta, ObjectName
 from shunter.model.objects.objects import BATCH_JOB, KINDS, SCHEDULING, TESTBED, Object, ObjectEvent
 from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingSpec, SchedulingStatus
 from shunter.model.objects.testbeds import Slot, Testbed, TestbedSpec, TestbedStatus
-from shunter.testbeds.lineup import Memory
+from shunter.testbeds.queue_order import Memory
 
 RECENT_MAX = 4_096  # changes that a watch can resume from
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"

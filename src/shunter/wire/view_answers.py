@@ -7,7 +7,7 @@ from typing import Any
 
 from shunter.model.protocol.scheduler_messages import Answers, RunningRows
 from shunter.proto.v1 import external_scheduler_pb2 as pb
-from shunter.wire.classes import class_message, read_class
+from shunter.wire.task_classes import class_message, read_class
 
 _RUNNING = ("class_id", "node", "count", "priority", "started_ms", "end_ms", "is_stopping")
 

@@ -13,10 +13,10 @@ from typing import Any
 import grpc
 import grpc.aio
 
-from shunter.adapters.grpc.buffer import SEND_BUFFER_BYTES_MAX, SendBuffer
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, OPTIONS, SERVICE, STATUS
 from shunter.adapters.grpc.codec import Malformed, decode_worker, encode_manager
-from shunter.adapters.grpc.listening import ServerTls, open_port
+from shunter.adapters.grpc.listen import ServerTls, open_port
+from shunter.adapters.grpc.send_buffer import SEND_BUFFER_BYTES_MAX, SendBuffer
 from shunter.log import Log
 from shunter.model.protocol.refusals import Code, refuse
 from shunter.model.protocol.worker_messages import ManagerMessage, Refused

@@ -14,9 +14,9 @@ import grpc
 import grpc.aio
 
 from shunter.adapters.grpc.backoff import Backoff
-from shunter.adapters.grpc.buffer import SendBuffer
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, METHOD, OPTIONS, SERVICE
 from shunter.adapters.grpc.codec import Malformed, decode_manager, encode_worker
+from shunter.adapters.grpc.send_buffer import SendBuffer
 from shunter.log import Log
 from shunter.model.protocol.worker_messages import Ack, Refused, WorkerMessage
 from shunter.ports.workers import WorkerEnd

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shunter.frameworks.children import Children, refuse
+from shunter.frameworks.child_processes import Children, refuse
 
 
 @dataclass(frozen=True, slots=True)

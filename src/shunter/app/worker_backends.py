@@ -56,7 +56,7 @@ class LocalPlace:
         self._token = ensure_token(home.worker_token)
 
     async def start(self, engine: Engine) -> None:
-        from shunter.watcher.recording import Recorder
+        from shunter.watcher.sample_recorder import Recorder
 
         known = engine.state.nodes.records
         gone = [node for node, record in known.items() if record.boot == SIMULATED_BOOT]
@@ -94,7 +94,7 @@ class LocalPlace:
         self._coupling = connect_in_process(self._watcher, self._worker)
 
     async def _open_door(self, listen: str) -> None:
-        from shunter.adapters.grpc.server import WorkerServer
+        from shunter.adapters.grpc.worker_server import WorkerServer
 
         host, port = parse_address(listen, "--workers-listen")
         if not is_loopback(host) and not self._options.insecure:

@@ -10,7 +10,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import Any
 
-from shunter.adapters.sqlite.finished import JOB_COLUMNS, as_job
+from shunter.adapters.sqlite.finished_jobs import JOB_COLUMNS, as_job
 from shunter.ports.store import FinishedJob, FinishedQuery
 
 

@@ -13,7 +13,7 @@ import grpc
 import grpc.aio
 
 from shunter.adapters.grpc.channel import FLUSH_TIMEOUT_S, OPTIONS
-from shunter.adapters.grpc.listening import ServerTls, open_port
+from shunter.adapters.grpc.listen import ServerTls, open_port
 from shunter.log import Log
 from shunter.model.errors import Busy, Conflict, Invalid, NotFound, ShunterError, TooLarge, Unauthorized, Unavailable
 from shunter.model.protocol.scheduler_messages import WANTS_DEFAULT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from shunter.adapters.files.flight import read_frames, unread_bytes
+from shunter.adapters.files.flight_files import read_frames, unread_bytes
 from shunter.app.policies import find_policies
 from shunter.engine.policy.replay import Replay
 from shunter.model.errors import Invalid, Problem
