@@ -14,9 +14,9 @@ from collections.abc import Callable
 import pytest
 
 from shunter.ports.store import Store
+from tests.contracts.store_samples import Claim
 
 from . import store_history, store_log, store_past
-from .store_material import Claim
 
 _CLAIMS = (*store_log.CLAIMS, *store_history.CLAIMS, *store_past.CLAIMS)
 CONTRACT = [pytest.param(claim, id=claim.__name__) for claim in _CLAIMS]

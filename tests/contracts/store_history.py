@@ -11,8 +11,7 @@ import pytest
 
 from shunter.model.errors import NotFound
 from shunter.ports.store import FinishedJob, FinishedName, FinishedQuery, FinishedTasks, Snapshot
-
-from .store_material import FOREVER, Claim, OpenStore, collector, finished_job, shown, write
+from tests.contracts.store_samples import FOREVER, Claim, OpenStore, collector, finished_job, shown, write
 
 CLAIMS: list[Claim] = []
 claim = collector(CLAIMS)

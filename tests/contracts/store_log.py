@@ -8,8 +8,7 @@ import pytest
 
 from shunter.model.errors import Fenced, StoreFailed
 from shunter.ports.store import Commit, FinishedQuery, FinishedTasks, LoggedRound, Retention, Snapshot
-
-from .store_material import Claim, OpenStore, collector, finished_job, shown, write
+from tests.contracts.store_samples import Claim, OpenStore, collector, finished_job, shown, write
 
 CLAIMS: list[Claim] = []
 claim = collector(CLAIMS)

@@ -8,8 +8,7 @@ import pytest
 
 from shunter.model.errors import StoreFailed
 from shunter.ports.store import Commit, PastQuery, PastRecord, Store
-
-from .store_material import FOREVER, Claim, OpenStore, collector
+from tests.contracts.store_samples import FOREVER, Claim, OpenStore, collector
 
 CLAIMS: list[Claim] = []
 claim = collector(CLAIMS)

@@ -6,7 +6,7 @@ import pytest
 
 from shunter.engine.state.registries.objects import RECENT_MAX
 from shunter.ports.objects import ObjectQuery
-from tests.unit.gateway.stage import GatewayStage, play
+from tests.unit.gateway.harness import GatewayStage, play
 
 from .objects import CONTRACT, ME, Claim, Stage, batch_job, next_of, testbed
 

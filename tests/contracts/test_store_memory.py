@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from shunter.adapters.memory.store import MemoryStore
+from tests.contracts.store_samples import Claim
 
 from .store import CONTRACT, check
-from .store_material import Claim
 
 
 @pytest.mark.parametrize("claim", CONTRACT)

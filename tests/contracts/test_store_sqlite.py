@@ -15,9 +15,9 @@ import uvloop
 from shunter.adapters.sqlite.store import SqliteStore
 from shunter.model.errors import StoreFailed
 from shunter.ports.store import Commit, FinishedQuery, Snapshot
+from tests.contracts.store_samples import Claim, finished_job, write
 
 from .store import CONTRACT, check
-from .store_material import Claim, finished_job, write
 
 
 @pytest.mark.parametrize("claim", CONTRACT)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import Cluster
-from tests.e2e.gates import Gate
+from tests.e2e.task_gates import Gate
 
 
 @pytest.fixture(scope="module")

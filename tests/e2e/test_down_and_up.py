@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.e2e.cluster import Cluster, eventually, is_alive
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, job
+from tests.e2e.task_gates import Gate
 
 
 def test_up_says_where_it_is_and_down_leaves_no_process(home: Cluster) -> None:

@@ -8,9 +8,9 @@ from itertools import takewhile
 from typing import Any
 
 from tests.e2e.cluster import Cluster
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, job, shell
 from tests.e2e.rest import Rest, events_of
+from tests.e2e.task_gates import Gate
 
 
 def place(event: dict[str, Any]) -> tuple[int, int]:

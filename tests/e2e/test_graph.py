@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.e2e.cluster import Cluster
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, job, shell
+from tests.e2e.task_gates import Gate
 
 
 def test_a_file_of_jobs_runs_in_the_order_of_its_graph(cluster: Cluster, gate: Gate, tmp_path: Path) -> None:

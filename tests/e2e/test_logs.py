@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.e2e.cluster import Cluster
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, shell
+from tests.e2e.task_gates import Gate
 
 LOG_MAX = 64 * 2**10
 

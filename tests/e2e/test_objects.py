@@ -12,9 +12,9 @@ import pytest
 
 from shunter.model.files.yaml_reader import parse_documents
 from tests.e2e.cluster import Cluster, eventually
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, job
 from tests.e2e.rest import Rest
+from tests.e2e.task_gates import Gate
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "testbeds"
 APIS = "/apis/batchjob.gcr.io/v1alpha1/namespaces"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.e2e.cluster import Cluster, eventually
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, job
+from tests.e2e.task_gates import Gate
 
 
 def test_a_plan_says_by_its_exit_code_whether_everything_would_start(cluster: Cluster, gate: Gate) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.e2e.cluster import Cluster, eventually, is_alive
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, job
 from tests.e2e.remote import RemoteCluster, Worker
+from tests.e2e.task_gates import Gate
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from tests.e2e.cluster import Cluster, eventually, is_alive
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import job, shell
 from tests.e2e.rest import Rest
+from tests.e2e.task_gates import Gate
 
 MIB = 2**20
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.cluster import Cluster, eventually
-from tests.e2e.gates import Gate
+from tests.e2e.task_gates import Gate
 from tests.e2e.test_objects import apply, command, got, testbed
 
 PROGRAM = '''

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import Cluster
-from tests.e2e.gates import Gate
+from tests.e2e.task_gates import Gate
 
 
 def test_output_comes_out_here_and_errors_apart(cluster: Cluster) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.e2e.cluster import Cluster, eventually
-from tests.e2e.gates import Gate
 from tests.e2e.node_packages import NODE, install_packages
+from tests.e2e.task_gates import Gate
 from tests.e2e.test_objects import apply, command, got, testbed
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "scheduler-js"

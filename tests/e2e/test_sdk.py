@@ -9,8 +9,8 @@ import pytest
 import shunter
 from shunter import aio
 from tests.e2e.cluster import Cluster
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import job
+from tests.e2e.task_gates import Gate
 
 WAIT_S = 30.0
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import Cluster, eventually
-from tests.e2e.gates import Gate
 from tests.e2e.remote import RemoteCluster
+from tests.e2e.task_gates import Gate
 from tests.e2e.test_objects import apply, command, got, queue, testbed
 
 NODES = ("left", "right")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import Cluster, eventually, is_alive
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, shell
+from tests.e2e.task_gates import Gate
 
 
 def test_a_running_job_is_cancelled(cluster: Cluster, gate: Gate) -> None:

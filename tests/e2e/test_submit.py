@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import Cluster
-from tests.e2e.gates import Gate
 from tests.e2e.manifests import as_yaml, in_namespace, job, shell
+from tests.e2e.task_gates import Gate
 
 FULL = """
 apiVersion: shunter.dev/v1

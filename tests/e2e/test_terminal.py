@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.e2e.cluster import Cluster, eventually
-from tests.e2e.gates import Gate
+from tests.e2e.task_gates import Gate
 from tests.e2e.terminal import CTRL_C, Terminal
 
 LONG_S = "300"

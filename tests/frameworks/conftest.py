@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import leave_nothing, make_home
-from tests.frameworks.yard import EXAMPLES, Yard, why_not
+from tests.frameworks.framework_cluster import EXAMPLES, Yard, why_not
 
 __all__ = ["make_home"]  # a fixture of theirs, for stories of several machines
 

@@ -10,9 +10,9 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.e2e.cluster import eventually
-from tests.frameworks.serial import as_lines, crawl, site, word_counts
+from tests.frameworks.expected_results import as_lines, crawl, site, word_counts
+from tests.frameworks.framework_cluster import EXAMPLES, RUN_MAX_S, Yard, ask
 from tests.frameworks.sockets import is_loopback, listening
-from tests.frameworks.yard import EXAMPLES, RUN_MAX_S, Yard, ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

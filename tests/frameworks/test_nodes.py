@@ -9,8 +9,8 @@ import pytest
 
 from tests.e2e.cluster import Cluster
 from tests.e2e.remote import RemoteCluster
-from tests.frameworks.serial import as_lines, word_counts
-from tests.frameworks.yard import Yard
+from tests.frameworks.expected_results import as_lines, word_counts
+from tests.frameworks.framework_cluster import Yard
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -12,9 +12,9 @@ import pytest
 
 from shunter.frameworks.locations import KINDS, find_framework
 from tests.e2e.cluster import eventually
-from tests.frameworks.serial import as_lines, crawl, site, word_counts
+from tests.frameworks.expected_results import as_lines, crawl, site, word_counts
+from tests.frameworks.framework_cluster import EXAMPLES, RUN_MAX_S, Yard, ask
 from tests.frameworks.sockets import is_loopback, listening
-from tests.frameworks.yard import EXAMPLES, RUN_MAX_S, Yard, ask
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -11,8 +11,8 @@ from shunter.worker.runtimes.docker.daemon import Daemon
 from shunter.worker.runtimes.docker.images import PULLS_MAX, TRIES_MAX, Images
 from shunter.worker.runtimes.port import NotStarted
 from tests.services.docker_daemon import TestDaemon
+from tests.services.docker_harness import PATIENCE_S, docker_staged, until
 from tests.services.docker_registry import registry
-from tests.services.docker_stage import PATIENCE_S, docker_staged, until
 
 pytestmark = pytest.mark.services
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.services.docker_daemon import IMAGE, TestDaemon
-from tests.services.docker_stage import docker_staged, until
+from tests.services.docker_harness import docker_staged, until
 
 pytestmark = pytest.mark.services
 

@@ -11,7 +11,7 @@ import pytest
 from shunter.model.job.spec import Port
 from shunter.worker.runtimes.port import NotStarted
 from tests.services.docker_daemon import TestDaemon
-from tests.services.docker_stage import docker_staged, until
+from tests.services.docker_harness import docker_staged, until
 
 pytestmark = pytest.mark.services
 

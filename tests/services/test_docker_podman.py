@@ -16,7 +16,7 @@ import pytest
 
 from shunter.worker.runtimes.port import Attempt
 from tests.services.docker_daemon import UP_MAX_S, TestDaemon, end, root_files
-from tests.services.docker_stage import docker_staged, until
+from tests.services.docker_harness import docker_staged, until
 
 pytestmark = pytest.mark.services
 

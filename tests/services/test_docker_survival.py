@@ -15,7 +15,7 @@ from shunter.worker.runtimes.docker.daemon import Daemon, DaemonAway
 from shunter.worker.runtimes.port import Attempt, RuntimeGone
 from tests.services import docker_daemon
 from tests.services.docker_daemon import IMAGE, TestDaemon
-from tests.services.docker_stage import docker_staged, until
+from tests.services.docker_harness import docker_staged, until
 
 pytestmark = pytest.mark.services
 

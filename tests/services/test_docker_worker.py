@@ -15,8 +15,8 @@ from shunter.model.protocol.worker_messages import Health, ReadStats, Report, Sh
 from shunter.worker.runtimes.docker.container_spec import HOME_LABEL
 from shunter.worker.runtimes.docker.daemon import Daemon
 from tests.services.docker_daemon import IMAGE, TestDaemon
-from tests.services.docker_stage import until
-from tests.services.worker_stage import Stage, staged
+from tests.services.docker_harness import until
+from tests.services.worker_harness import Stage, staged
 
 pytestmark = pytest.mark.services
 

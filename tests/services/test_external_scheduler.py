@@ -14,7 +14,7 @@ import pytest
 from shunter import Unauthorized
 from shunter.planning.planner import build_policy
 from shunter.scheduler import ClusterView, Decision, ExternalScheduler, Room
-from tests.services.scheduler_stage import TOKEN, SchedulerStage, scheduler_stage
+from tests.services.scheduler_harness import TOKEN, SchedulerStage, scheduler_stage
 
 
 class LastNode:

@@ -21,7 +21,7 @@ from shunter.ports.callers import Caller
 from shunter.scheduler import ExternalScheduler, Room
 from shunter.simulation.workload.policies import Brains
 from shunter.simulation.world import Failed, simulate
-from tests.unit.engine.tapes import Tape
+from tests.unit.engine.memory_flight_log import Tape
 
 TOKEN = "correct-horse"
 SEEDS = (19, 43, 49, 56, 10, 18, 1, 2, 4, 6)

@@ -31,7 +31,7 @@ from shunter.simulation.world import simulate
 from tests.services.test_four_modes import over_grpc
 from tests.unit.api.fake_gateway import TOKEN
 from tests.unit.api.live_server import live_server
-from tests.unit.engine.tapes import Tape
+from tests.unit.engine.memory_flight_log import Tape
 
 SEEDS = (1_000_004, 1_000_007, 1_000_006, *range(1_000_010, 1_000_030))  # worlds with testbeds
 STEPS_MIN, ITEMS_MIN = 60, 20  # where something changed, and what was made or withdrawn

@@ -27,8 +27,8 @@ from shunter.model.protocol.worker_messages import (
     Welcome,
 )
 from shunter.ports.workers import Uplink
-from tests.services.grpc_stage import PATIENCE_S, TOKEN, Manager, ScriptedWorker, manager
-from tests.unit.watcher.stage import hello
+from tests.services.grpc_harness import PATIENCE_S, TOKEN, Manager, ScriptedWorker, manager
+from tests.unit.watcher.harness import hello
 
 pytestmark = pytest.mark.services
 

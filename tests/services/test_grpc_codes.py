@@ -17,7 +17,7 @@ from shunter.model.protocol.refusals import PERMANENT, Code
 from shunter.model.protocol.worker_messages import Orders
 from shunter.proto.worker.v1 import worker_pb2 as pb
 from shunter.watcher.settings import WatcherSettings
-from tests.services.grpc_stage import ScriptedWorker, manager
+from tests.services.grpc_harness import ScriptedWorker, manager
 
 pytestmark = pytest.mark.services
 

@@ -25,8 +25,8 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.proto.worker.v1 import worker_pb2 as pb
 from shunter.watcher.settings import WatcherSettings
-from tests.services.grpc_stage import TOKEN, ScriptedWorker, manager
-from tests.unit.watcher.stage import EPOCH
+from tests.services.grpc_harness import TOKEN, ScriptedWorker, manager
+from tests.unit.watcher.harness import EPOCH
 
 pytestmark = pytest.mark.services
 

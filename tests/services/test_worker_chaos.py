@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.worker_stage import Stage, staged
+from tests.services.worker_harness import Stage, staged
 
 pytestmark = pytest.mark.services
 

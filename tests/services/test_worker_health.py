@@ -14,7 +14,7 @@ from shunter.model.protocol.worker_messages import Health, Inventory, Report, St
 from shunter.plugins import HEALTH_CHECKS, Plugin
 from shunter.worker.health import checks
 from shunter.worker.health.port import Target, Unwell
-from tests.services.worker_stage import Stage, staged
+from tests.services.worker_harness import Stage, staged
 
 pytestmark = pytest.mark.services
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shunter.model.protocol.worker_messages import Hello
-from tests.services.worker_stage import Stage, staged
+from tests.services.worker_harness import Stage, staged
 
 pytestmark = pytest.mark.services
 

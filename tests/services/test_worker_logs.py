@@ -10,7 +10,7 @@ import pytest
 
 from shunter.model.protocol.worker_messages import Ended, ReadLog
 from shunter.worker.keeper import segments
-from tests.services.worker_stage import Stage, staged
+from tests.services.worker_harness import Stage, staged
 
 pytestmark = pytest.mark.services
 

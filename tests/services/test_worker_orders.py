@@ -20,7 +20,7 @@ from shunter.model.protocol.worker_messages import (
     StopRange,
     Welcome,
 )
-from tests.services.worker_stage import exits, staged
+from tests.services.worker_harness import exits, staged
 
 pytestmark = pytest.mark.services
 

@@ -11,7 +11,7 @@ from shunter.model.job.spec import HealthCheck, Port
 from shunter.model.protocol.worker_messages import Hello, LogData, ReadLog, ReadStats, Recall, Shutdown, Stop, StopRange
 from shunter.worker.runtimes.port import Attempt
 from shunter.worker.runtimes.task_log import OUT
-from tests.services.boxes import Box, boxed, order, until
+from tests.services.memory_runtime import Box, boxed, order, until
 
 pytestmark = pytest.mark.services
 

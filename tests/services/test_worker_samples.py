@@ -9,8 +9,7 @@ from pathlib import Path
 from shunter.model.protocol.worker_messages import Heartbeat, MachineSample, SetHeartbeat, TaskStats
 from shunter.worker.samples import SAMPLES_KEPT_MAX, TASK_AGE_MIN_S
 from shunter.worker.stats import machine_usage
-
-from .worker_stage import PATIENCE_S, Stage, staged
+from tests.services.worker_harness import PATIENCE_S, Stage, staged
 
 CHILD_HOLDS = """
 import os, time

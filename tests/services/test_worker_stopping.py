@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shunter.model.protocol.worker_messages import Recall, Returned, Shutdown, Stop, StopRange
-from tests.services.worker_stage import Stage, gone, staged
+from tests.services.worker_harness import Stage, gone, staged
 
 pytestmark = pytest.mark.services
 

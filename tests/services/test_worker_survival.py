@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shunter.worker.process import keeper_pool, launcher
-from tests.services.worker_stage import Stage, exits, gone, groups_left, is_running, marked_pids, staged
+from tests.services.worker_harness import Stage, exits, gone, groups_left, is_running, marked_pids, staged
 
 pytestmark = pytest.mark.services
 

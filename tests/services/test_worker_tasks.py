@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.worker_stage import staged
+from tests.services.worker_harness import staged
 
 pytestmark = pytest.mark.services
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from shunter.simulation.world import Failed, simulate
-from tests.simulation.mistakes import promises, room, upkeep, waits
+from tests.simulation.mistakes import durability, placement, services, start_rules
 
 SEEDS_MAX = 200
 # Worlds in which rare mistakes show, as the engine is today. Where one shows no more, the others are looked at.
@@ -23,7 +23,7 @@ TELLING = {
     "overlook_nodes_that_join": 12, "place_on_cordoned_nodes": 2, "quarantine_the_last_node": 61,
     "forget_where_a_task_was_to_go": 20, "overlook_exit_rules": 69, "forget_the_timeouts_of_jobs": 7,
 }  # fmt: skip
-MISTAKES = (*promises.MISTAKES, *room.MISTAKES, *waits.MISTAKES, *upkeep.MISTAKES)
+MISTAKES = (*durability.MISTAKES, *placement.MISTAKES, *start_rules.MISTAKES, *services.MISTAKES)
 
 Patch = pytest.MonkeyPatch
 

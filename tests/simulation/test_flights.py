@@ -9,7 +9,7 @@ from shunter.model.protocol.flight_records import Began, Step
 from shunter.planning.planner import build_policy
 from shunter.simulation.workload.policies import Brains
 from shunter.simulation.world import simulate
-from tests.unit.engine.tapes import Tape
+from tests.unit.engine.memory_flight_log import Tape
 
 SEEDS = (0, 1, 3, 6, 7, 12)  # the policy decides in rounds
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import Cluster, eventually
+from tests.upgrade.home_files import restore
 
 from .home_0_1_0 import FINISHED, UNFINISHED, VERSION
-from .homes import restore
 
 CONFIG = """
 [worker]

@@ -33,9 +33,9 @@ from shunter.model.objects.past_schedulings import PastRun, PastScheduling
 from shunter.model.objects.schedulings import JobProgress, SchedulingState
 from shunter.model.objects.testbeds import SlotState, TestbedState
 from shunter.ports.store import FinishedQuery, PastQuery
+from tests.upgrade.home_files import FOLDER, by_field, logged_changes, longest_of_each_kind, restore
 
 from .home_0_1_0 import FINISHED, LAST, SNAPSHOT, SUBMITTED_MS, UNFINISHED, VERSION
-from .homes import FOLDER, by_field, logged_changes, longest_of_each_kind, restore
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from shunter.api.http.app import ApiSettings, build_app
+from tests.unit.api.asgi_client import Client
 
-from .client import Client
 from .fake_gateway import FakeGateway
 
 

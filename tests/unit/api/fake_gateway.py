@@ -62,8 +62,8 @@ from shunter.ports.gateway import (
 )
 from shunter.ports.objects import Applied
 from tests.contracts.memory_objects import MemoryObjectDesk
-from tests.unit.api.fake_desks import FakeFlight, FakeMetrics, FakeSchedulers, FakeServices, FakeUpkeep
 from tests.unit.api.fake_jobs import AT, FakeJobs, task_view
+from tests.unit.api.fake_services import FakeFlight, FakeMetrics, FakeSchedulers, FakeServices, FakeUpkeep
 
 TOKEN = "correct-horse"
 Item = TypeVar("Item")

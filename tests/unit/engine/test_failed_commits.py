@@ -12,7 +12,7 @@ from shunter.engine.settings import EngineSettings
 from shunter.model.errors import StoreFailed, Unavailable
 from shunter.ports.store import Commit
 from shunter.simulation.runtime.loop import run_virtual
-from tests.unit.engine.stage import Stage, spec
+from tests.unit.engine.harness import Stage, spec
 
 
 class FullDisk(MemoryStore):

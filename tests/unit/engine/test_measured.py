@@ -6,7 +6,7 @@ from collections import Counter
 
 from shunter.model.protocol.worker_messages import MachineStats
 from shunter.planning.planner import build_policy
-from tests.unit.engine.stage import Stage, play, spec
+from tests.unit.engine.harness import Stage, play, spec
 
 
 def test_a_busy_node_gets_fewer_tasks() -> None:

@@ -11,8 +11,8 @@ from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.model.errors import Invalid, NotFound
 from shunter.model.protocol.worker_messages import TaskStats
 from shunter.ports.gateway import Caller, EventPosition, EventQuery, TaskReference
-from tests.unit.engine.object_stage import command, make, queue, ready
-from tests.unit.gateway.stage import ANNA, GatewayStage, play, reference
+from tests.unit.engine.object_harness import command, make, queue, ready
+from tests.unit.gateway.harness import ANNA, GatewayStage, play, reference
 
 
 def test_a_token_stands_for_its_user_and_no_other_does() -> None:

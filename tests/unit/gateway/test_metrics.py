@@ -19,8 +19,7 @@ from shunter.ports.gateway import JobReference
 from shunter.ports.metrics import Window
 from shunter.simulation.runtime.loop import VirtualClock
 from shunter.watcher.sample_recorder import Recorder
-
-from .stage import ANNA, GatewayStage, play
+from tests.unit.gateway.harness import ANNA, GatewayStage, play
 
 BATCH = "batchjob.gcr.io/v1alpha1"
 SUM = ObjectName("default", "sum")

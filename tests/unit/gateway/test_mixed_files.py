@@ -11,8 +11,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.views import SubmittedJob
 from shunter.ports.objects import Applied
 from tests.contracts.objects import batch_job, scheduling, testbed
-
-from .stage import ANNA, GatewayStage, play
+from tests.unit.gateway.harness import ANNA, GatewayStage, play
 
 
 def job(name: str, *command: str, **spec: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from shunter.gateway.policies import Policies, choose_policy
 from shunter.model.errors import Invalid
 from shunter.planning.policies import Brought, Catalogue
 from shunter.planning.view import ClusterView, Decision
-from tests.unit.gateway.stage import ANNA, GatewayStage, play
+from tests.unit.gateway.harness import ANNA, GatewayStage, play
 
 
 class Failing:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.unit.engine.stage import spec
-from tests.unit.gateway.stage import ANNA, GatewayStage, play
+from tests.unit.engine.harness import spec
+from tests.unit.gateway.harness import ANNA, GatewayStage, play
 
 
 def test_settings_of_the_cluster_are_kept_and_act_at_once() -> None:

@@ -12,7 +12,7 @@ from shunter.planning.order.fair_share import STEPS
 from shunter.planning.order.rank import by_urgency
 from shunter.planning.score.scores import Score
 from shunter.planning.view import ClusterView, Queued, TaskClass
-from tests.unit.planning.clusters import Chosen, SlowGreedy
+from tests.unit.planning.cluster_builder import Chosen, SlowGreedy
 
 
 class SlowOrder:

@@ -15,7 +15,7 @@ from shunter.planning.filter.node_ledger import Ledger, Rows
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.score.scores import SCORES, More, Score, Shape
 from shunter.planning.view import FloatArray, Nodes, Queued, TaskClass
-from tests.unit.planning.clusters import GI, Chosen, Cluster, SlowGreedy, admits, chosen
+from tests.unit.planning.cluster_builder import GI, Chosen, Cluster, SlowGreedy, admits, chosen
 
 ROUNDS = 4
 SEED = 11

@@ -13,7 +13,7 @@ from shunter.planning.score import score_cache
 from shunter.planning.score.score_cache import PriceBook
 from shunter.planning.score.scores import SCORES
 from shunter.planning.view import Queued
-from tests.unit.planning.clusters import GI, Cluster, chosen, task_class
+from tests.unit.planning.cluster_builder import GI, Cluster, chosen, task_class
 
 PLENTY = 10**6
 STAGES = Stages(SCORES["e-pvm"])

@@ -14,7 +14,7 @@ from shunter.planning.planner import POLICIES
 from shunter.planning.policies import BUILT_IN, Brought, Catalogue, fork_policy
 from shunter.planning.score.scores import SCORES
 from shunter.planning.view import BoolArray, ClusterView, Decision, IntArray, Policy, Queued, TaskClass
-from tests.unit.planning.clusters import Cluster
+from tests.unit.planning.cluster_builder import Cluster
 
 
 class Lazy:

@@ -15,7 +15,7 @@ from shunter.planning.order.rank import AGE_STEP_MS
 from shunter.planning.planner import Planner, Stages
 from shunter.planning.score.scores import SCORES
 from shunter.planning.view import ClusterView, Decision, IntArray, Queued, QueueRules, TaskClass
-from tests.unit.planning.clusters import GI, Chosen, Cluster, chosen
+from tests.unit.planning.cluster_builder import GI, Chosen, Cluster, chosen
 from tests.unit.planning.slow_order import SlowOrder
 
 ROUNDS = 5

@@ -13,7 +13,7 @@ from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED
 from shunter.schedulers.profiler.matrix import KEY, Mean, read_matrix
 from shunter.schedulers.profiler.profiler import ProfilingScheduler, Settings, describe, noted
 from shunter.sdk.errors import Invalid, NotFound
-from tests.unit.schedulers.planted import PlantedCluster
+from tests.unit.schedulers.fake_cluster import PlantedCluster
 
 JOBS = ("crawl", "flink-wc", "flink-wc2", "spark-pi", "spark-pi-long", "sort")
 PARTNERS = {"crawl": "spark-pi", "flink-wc": "sort", "flink-wc2": "spark-pi-long"}  # planted: they hardly disturb

@@ -26,8 +26,8 @@ from shunter.sdk.errors import (
     Unavailable,
 )
 from shunter.sdk.transport.steps import Response
+from tests.unit.sdk.manual_transport import Reply, core, play, said
 
-from .conversing import Reply, core, play, said
 from .scripted_server import job_document
 
 MANIFEST = {"kind": "Job"}

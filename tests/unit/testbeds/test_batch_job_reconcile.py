@@ -25,7 +25,7 @@ from shunter.model.objects.schedulings import Scheduling, SchedulingState, Sched
 from shunter.model.objects.testbeds import SlotHolder, SlotState, Testbed
 from shunter.testbeds.batch_job_reconcile import reconcile_batch_job, reset
 from shunter.testbeds.view import Application, ApplicationState, BatchJobOutcome, BatchJobView
-from tests.unit.testbeds.play import SLOT_SIZE, Play, named, queue_of
+from tests.unit.testbeds.memory_cluster import SLOT_SIZE, Play, named, queue_of
 
 NOW = 50_000
 ME, OTHER, TB = named("s"), named("other"), named("tb")

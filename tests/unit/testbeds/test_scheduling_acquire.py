@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from shunter.model.objects.batch_jobs import BatchJobState
 from shunter.model.objects.schedulings import SchedulingSpec
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
-from tests.unit.testbeds.play import Play, named, queue_of, slots_of
-from tests.unit.testbeds.yard import holds, yard
+from tests.unit.testbeds.memory_cluster import Play, named, queue_of, slots_of
+from tests.unit.testbeds.scheduling_samples import holds, yard
 
 # ---- acquire ----
 

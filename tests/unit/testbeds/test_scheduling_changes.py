@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.testbeds.play import named, queue_of
-from tests.unit.testbeds.yard import holds, progress, yard
+from tests.unit.testbeds.memory_cluster import named, queue_of
+from tests.unit.testbeds.scheduling_samples import holds, progress, yard
 
 # ---- extension ----
 

@@ -8,8 +8,8 @@ from shunter.model.objects.batch_jobs import BatchJob, BatchJobState, Claim, Cre
 from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.schedulings import JobProgress, JobRecord
 from shunter.testbeds.scheduling_reconcile import reconcile_scheduling
-from tests.unit.testbeds.play import named, queue_of, slots_of
-from tests.unit.testbeds.yard import holds, progress, yard
+from tests.unit.testbeds.memory_cluster import named, queue_of, slots_of
+from tests.unit.testbeds.scheduling_samples import holds, progress, yard
 
 # ---- submission and confirmation ----
 

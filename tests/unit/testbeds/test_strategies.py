@@ -12,7 +12,7 @@ from shunter.model.objects.schedulings import JobProgress, JobRecord, Scheduling
 from shunter.model.objects.testbeds import Testbed
 from shunter.testbeds.queue_order import Lineup
 from shunter.testbeds.strategies import Selection, impossible, select
-from tests.unit.testbeds.play import Play, named, queue_of, slots_of
+from tests.unit.testbeds.memory_cluster import Play, named, queue_of, slots_of
 
 FIGURE = ("j1", "j1", "j2", "j2", "j3", "j3", "j3", "j4", "j4", "j4")
 

@@ -20,7 +20,7 @@ from shunter.model.objects.testbeds import (
 )
 from shunter.testbeds.testbed_reconcile import reconcile_testbed
 from shunter.testbeds.view import LabelledNode, SlotUse
-from tests.unit.testbeds.play import ROOMY, Play, named, queue_of
+from tests.unit.testbeds.memory_cluster import ROOMY, Play, named, queue_of
 
 HELD = SlotHolder(named("a"), 0, named("s"))
 RESERVED, RUNS = SlotUse(HELD, False), SlotUse(HELD, True)

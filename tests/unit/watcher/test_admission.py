@@ -8,7 +8,7 @@ import pytest
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION
 from shunter.model.resources import AMOUNT_MAX
 from shunter.watcher.admission import ENTRIES_MAX, RESOURCES_MAX, TEXT_MAX, problem_with
-from tests.unit.watcher.stage import Stage, hello, virtual
+from tests.unit.watcher.harness import Stage, hello, virtual
 
 
 @pytest.mark.parametrize("name", ["a", "node-1", "Node_1.rack2.example.org", "x" * 253])

@@ -12,7 +12,7 @@ from shunter.watcher.heartbeat_interval import Pace
 from shunter.watcher.liveness import Liveness
 from shunter.watcher.roster import Watched
 from shunter.watcher.settings import WatcherSettings
-from tests.unit.watcher.stage import NotingEngine, virtual
+from tests.unit.watcher.harness import NotingEngine, virtual
 
 
 class SlowEngine(NotingEngine):

@@ -17,7 +17,7 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.ports.workers import Uplink
 from shunter.watcher.in_process import BACKLOG_MAX, RECONNECT_S, connect_in_process
-from tests.unit.watcher.stage import Stage, hello, virtual
+from tests.unit.watcher.harness import Stage, hello, virtual
 
 
 class ShortWorker:

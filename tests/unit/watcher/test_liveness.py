@@ -9,7 +9,7 @@ import pytest
 from shunter.model.errors import Unavailable
 from shunter.model.protocol.worker_messages import Goodbye, Inventory, Report
 from shunter.watcher.settings import WatcherSettings
-from tests.unit.watcher.stage import HEARD, LEFT, SILENT, TIMED_OUT, Puppet, Stage, hello, virtual
+from tests.unit.watcher.harness import HEARD, LEFT, SILENT, TIMED_OUT, Puppet, Stage, hello, virtual
 
 
 @virtual

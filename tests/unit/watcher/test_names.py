@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from shunter.model.protocol.worker_messages import Refused, Shutdown, Welcome
-from tests.unit.watcher.stage import HEARD, SILENT, Puppet, Stage, hello, virtual
+from tests.unit.watcher.harness import HEARD, SILENT, Puppet, Stage, hello, virtual
 
 # ---- names ----
 

@@ -9,7 +9,7 @@ import pytest
 from shunter.model.errors import Unavailable
 from shunter.model.protocol.worker_messages import Ack, Inventory, Refused, Report, Welcome
 from shunter.watcher.settings import WatcherSettings
-from tests.unit.watcher.stage import HEARD, SILENT, TIMED_OUT, Stage, hello, virtual
+from tests.unit.watcher.harness import HEARD, SILENT, TIMED_OUT, Stage, hello, virtual
 
 # ---- reset and the end ----
 

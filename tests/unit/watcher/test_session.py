@@ -24,7 +24,7 @@ from shunter.model.protocol.worker_messages import (
     WorkerMessage,
 )
 from shunter.watcher.session import SESSION, TURNS, SessionEvent, SessionState, WorkerSession
-from tests.unit.watcher.stage import EPOCH, NotingLink, Puppet, Stage, beat, hello, virtual
+from tests.unit.watcher.harness import EPOCH, NotingLink, Puppet, Stage, beat, hello, virtual
 
 MESSAGES: dict[type, WorkerMessage] = {
     Hello: hello(),

@@ -7,7 +7,7 @@ import pytest
 from shunter.model.errors import Invalid
 from shunter.model.protocol.worker_messages import Ack, Goodbye, Report, SetHeartbeat, Shutdown, Welcome
 from shunter.watcher.settings import WatcherSettings
-from tests.unit.watcher.stage import HEARD, SILENT, TIMED_OUT, Stage, beat, virtual
+from tests.unit.watcher.harness import HEARD, SILENT, TIMED_OUT, Stage, beat, virtual
 
 # ---- heartbeats ----
 

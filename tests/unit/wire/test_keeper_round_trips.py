@@ -17,7 +17,7 @@ from shunter.worker.keeper.runner import Runner
 from shunter.worker.keeper.work_queue import Queue, Spec, Work
 from shunter.worker.process import protocol
 from shunter.worker.process.protocol import Ending, KeeperReport, KeeperRunning, KeeperStarted, KeeperState, TaskPorts
-from tests.unit.wire.filled import Filler, differences, hints_of
+from tests.unit.wire.filled_structs import Filler, differences, hints_of
 
 TASKS = 2  # of a filled order: as many as it has entries and shown indexes
 

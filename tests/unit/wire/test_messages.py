@@ -55,7 +55,7 @@ from shunter.wire.situations import (
     situation_message,
 )
 from shunter.wire.struct_codec import from_message, to_message
-from tests.unit.planning.test_deltas import ROUNDS, Site, same_answers
+from tests.unit.planning.remote.test_deltas import ROUNDS, Site, same_answers
 
 ONE, TWO = ObjectName("default", "one"), ObjectName("team", "two")
 META = Meta(7, "default", "one", 5, "anna", 3, 99, {"a": "b"}, {"c": "d"}, 11)

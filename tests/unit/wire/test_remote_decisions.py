@@ -19,8 +19,8 @@ from shunter.planning.view import ClusterView, Decision, Queued, Rules, TaskClas
 from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.scheduler import Room
 from shunter.wire.situations import read_situation, situation_message
-from tests.unit.planning.yards import Yard
-from tests.unit.wire.filled import Filler, differences
+from tests.unit.planning.running_cluster import Yard
+from tests.unit.wire.filled_structs import Filler, differences
 
 NOW, PLENTY, JOB = 100.0, 1_000, 7
 

@@ -34,7 +34,7 @@ from shunter.proto.v1 import external_scheduler_pb2 as pb
 from shunter.wire import situations as wire
 from shunter.worker.keeper import json_lines as keeper_wire
 from shunter.worker.process import protocol
-from tests.unit.wire.filled import Field, Filler, default_of, differences, records_in, structs_of, variants
+from tests.unit.wire.filled_structs import Field, Filler, default_of, differences, records_in, structs_of, variants
 
 Carry = Callable[[Any], Any]
 

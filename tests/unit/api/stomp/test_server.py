@@ -17,8 +17,7 @@ from shunter.model.objects.object_meta import ObjectName
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.contracts.objects import batch_job, scheduling, testbed
 from tests.unit.api.fake_gateway import TOKEN, FakeGateway
-
-from .stage import BEARER, ME, Peer, apply, peer, serving, until
+from tests.unit.api.stomp.harness import BEARER, ME, Peer, apply, peer, serving, until
 
 # ---- topics ----
 

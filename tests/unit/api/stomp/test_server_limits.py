@@ -20,8 +20,7 @@ from shunter.model.objects.testbeds import Slot, SlotPlace, TestbedStatus
 from tests.contracts.memory_objects import MemoryObjectDesk
 from tests.contracts.objects import batch_job, testbed
 from tests.unit.api.fake_gateway import FakeGateway
-
-from .stage import BEARER, ME, Peer, apply, peer, serving, until
+from tests.unit.api.stomp.harness import BEARER, ME, Peer, apply, peer, serving, until
 
 
 @pytest.fixture

@@ -1,0 +1,245 @@
+"""Answers that go on: a followed job, a growing log, events; and what happens when somebody leaves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from shunter.model.errors import NotFound, Unavailable
+from shunter.ports.gateway import EventPosition, EventQuery, LogPiece, LogQuery
+from tests.unit.api.asgi_client import AUTHORIZED, Call, Client, manifest
+from tests.unit.api.fake_gateway import FakeGateway, event
+
+
+async def next_line(call: Call) -> Any:
+    return json.loads(await call.chunk())
+
+
+async def test_a_followed_submit_is_one_answer_from_commit_to_end(client: Client, gateway: FakeGateway) -> None:
+    body = json.dumps(manifest()).encode()
+    call = client.start("POST", "/api/v1/jobs?follow=end", body=body)
+    first = await next_line(call)
+    assert first["job"]["state"] == "pending"
+    assert (call.response.status, call.response.headers["content-type"]) == (201, "application/x-ndjson")
+    assert not call.task.done()
+    gateway.kept_jobs.end(1)
+    last = await next_line(call)
+    assert (last["end"]["state"], last["exit_code"]) == ("succeeded", 0)
+    assert (await call.finished()).is_complete
+
+
+async def test_following_what_was_there_before_is_not_created(client: Client, gateway: FakeGateway) -> None:
+    gateway.is_eager = True
+    headers = AUTHORIZED | {"idempotency-key": "k"}
+    body = json.dumps(manifest()).encode()
+    for status in (201, 200):
+        answer = await client.call("POST", "/api/v1/jobs?follow=end", body=body, headers=headers)
+        lines = [json.loads(line) for line in answer.body.splitlines()]
+        assert (answer.status, [next(iter(line)) for line in lines]) == (status, ["job", "end"])
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind", "value"),
+    [
+        ("progress", "progress", {"state": "running", "counts": {"running": 1}}),
+        ("logs", "log", {"stream": "stdout", "data": "aGVsbG8K"}),
+    ],
+)
+async def test_progress_and_logs_come_between_job_and_end(
+    client: Client, gateway: FakeGateway, mode: str, kind: str, value: object
+) -> None:
+    gateway.is_eager = True
+    await client.post("/api/v1/jobs", manifest())
+    answer = await client.get(f"/api/v1/jobs/render/follow?mode={mode}")
+    lines = [json.loads(line) for line in answer.body.splitlines()]
+    assert [next(iter(line)) for line in lines] == ["job", kind, "end"]
+    assert lines[1][kind] == value
+
+
+async def test_following_an_unknown_job_is_a_plain_404(client: Client) -> None:
+    answer = await client.get("/api/v1/jobs/nobody/follow")
+    assert (answer.status, answer.headers["content-type"]) == (404, "application/problem+json")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/v1/jobs/render/follow", "/api/v1/events?follow=true", "/api/v1/jobs/render/tasks/0/logs?follow=true"],
+)
+async def test_a_client_that_hangs_up_ends_the_work_behind_its_stream(
+    client: Client, gateway: FakeGateway, path: str
+) -> None:
+    await client.post("/api/v1/jobs", manifest())
+    gateway.pieces.put_nowait(LogPiece(b"x", 1, eof=False))
+    call = client.start("GET", path)
+    await call.chunk()
+    assert gateway.streams_open == 1
+    call.hang_up()
+    await call.finished()
+    assert gateway.streams_open == 0
+
+
+@pytest.mark.parametrize("path", ["/api/v1/jobs/render/follow", "/api/v1/events?follow=true"])
+async def test_a_server_that_stops_ends_lines_and_events_properly(
+    client: Client, gateway: FakeGateway, path: str
+) -> None:
+    await client.post("/api/v1/jobs", manifest())
+    call = client.start("GET", path)
+    await call.chunk()
+    call.task.cancel()
+    answer = await call.finished()
+    assert answer.is_complete
+    assert b'"end"' not in answer.body
+    assert gateway.streams_open == 0
+
+
+async def test_a_server_that_stops_never_passes_off_half_a_log_as_whole(client: Client, gateway: FakeGateway) -> None:
+    await client.post("/api/v1/jobs", manifest())
+    gateway.pieces.put_nowait(LogPiece(b"half", 4, eof=False))
+    call = client.start("GET", "/api/v1/jobs/render/tasks/0/logs?follow=true")
+    await call.chunk()
+    call.task.cancel()
+    assert not (await call.finished()).is_complete
+
+
+async def test_a_request_that_waits_when_the_server_stops_hears_so(client: Client) -> None:
+    call = client.start("POST", "/api/v1/jobs", body=b"{", is_whole=False)
+    await asyncio.sleep(0)  # let it begin to wait for the rest
+    call.task.cancel()
+    answer = await call.finished()
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+
+
+async def test_a_source_that_fails_midway_ends_the_lines_without_an_end_line(
+    client: Client, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.post("/api/v1/jobs", manifest())
+
+    async def fail() -> None:
+        raise Unavailable("the store is gone")
+
+    monkeypatch.setattr(gateway.kept_jobs.by_id[1].ended, "wait", fail)
+    answer = await client.get("/api/v1/jobs/render/follow")
+    assert answer.is_complete
+    assert len(answer.body.splitlines()) == 1
+
+
+async def test_the_log_so_far_is_read_whole_in_pieces(
+    client: Client, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shunter.api.routes.jobs.LOG_PIECE_SIZE_MAX", 4)
+    gateway.log = bytes(range(11))
+    await client.post("/api/v1/jobs", manifest())
+    path = "/api/v1/jobs/render/tasks/0/logs"
+    answer = await client.get(path)
+    assert (answer.status, answer.body) == (200, gateway.log)
+    assert answer.headers["content-type"] == "application/octet-stream"
+    assert answer.headers["x-log-truncated"] == "false"
+    assert (await client.get(f"{path}?offset=3&limit=5")).body == gateway.log[3:8]
+    assert (await client.get(f"{path}?offset=20")).body == b""
+    assert (await client.get(f"{path}?limit=0")).body == b""
+    gateway.kept_jobs.end(1)
+    gateway.log = b"abcd"
+    assert (await client.get(path)).body == b"abcd"
+
+
+async def test_a_hole_in_a_log_does_not_end_it(
+    client: Client, gateway: FakeGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await client.post("/api/v1/jobs", manifest())
+    pieces = {0: LogPiece(b"head", 1000, eof=False, truncated=True), 1000: LogPiece(b"tail", 1004, eof=True)}
+
+    async def read(_caller: object, _job: object, _index: int, query: LogQuery) -> LogPiece:
+        return pieces[query.offset]
+
+    monkeypatch.setattr(gateway, "read_log", read)
+    answer = await client.get("/api/v1/jobs/render/tasks/0/logs")
+    assert (answer.body, answer.headers["x-log-truncated"]) == (b"headtail", "true")
+
+
+async def test_a_log_query_reaches_the_gateway_and_a_cut_log_says_so(client: Client, gateway: FakeGateway) -> None:
+    gateway.log_is_truncated = True
+    await client.post("/api/v1/jobs", manifest())
+    answer = await client.get("/api/v1/jobs/render/tasks/0/logs?stream=stderr&offset=1&limit=2&attempt=3")
+    assert gateway.asked[-1] == LogQuery("stderr", 1, 2, 3)
+    assert answer.headers["x-log-truncated"] == "true"
+    assert (await client.get("/api/v1/jobs/render/tasks/5/logs")).status == 404
+    assert (await client.get("/api/v1/jobs/render/tasks/0/logs?stream=both")).fields == ["query.stream"]
+
+
+async def test_a_followed_log_grows_until_its_end_or_its_limit(client: Client, gateway: FakeGateway) -> None:
+    await client.post("/api/v1/jobs", manifest())
+    call = client.start("GET", "/api/v1/jobs/render/tasks/0/logs?follow=true")
+    gateway.pieces.put_nowait(LogPiece(b"", 0, eof=False))
+    gateway.pieces.put_nowait(LogPiece(b"one", 3, eof=True))  # of this attempt; another follows
+    assert await call.chunk() == b"one"
+    gateway.pieces.put_nowait(LogPiece(b"two", 6, eof=True))
+    assert await call.chunk() == b"two"
+    gateway.pieces.put_nowait(None)
+    assert (await call.finished()).is_complete
+    for data in (b"abc", b"def"):
+        gateway.pieces.put_nowait(LogPiece(data, 0, eof=False))
+    answer = await client.get("/api/v1/jobs/render/tasks/0/logs?follow=true&limit=4")
+    assert (answer.body, answer.is_complete) == (b"abcd", True)
+
+
+async def test_events_are_read_by_page_behind_a_version_or_an_event(client: Client, gateway: FakeGateway) -> None:
+    async def ids(query: str) -> list[str]:
+        return [item["id"] for item in (await client.get(f"/api/v1/events?{query}")).json["items"]]
+
+    assert await ids("") == ["7-0", "7-1", "9-0"]
+    assert await ids("after=7-0") == ["7-1", "9-0"]
+    assert await ids("after=7&limit=5") == ["9-0"]
+    assert gateway.asked[-1] == EventQuery(None, None, 5, EventPosition(7))
+    assert (await client.get("/api/v1/events?after=x&namespace=film&job=a")).fields == ["query.after"]
+
+
+async def test_events_stream_with_ids_and_go_on_where_the_browser_was(client: Client, gateway: FakeGateway) -> None:
+    headers = AUTHORIZED | {"accept": "text/event-stream", "last-event-id": "7-0"}
+    call = client.start("GET", "/api/v1/events?after=1", headers=headers)
+    gateway.events_to_come.put_nowait(event("10-0"))
+    seen = [chunk async for chunk in events_of(call, 3)]
+    assert [(name, data["id"]) for name, data in seen] == [
+        ("job.submitted", "7-1"),
+        ("job.submitted", "9-0"),
+        ("job.submitted", "10-0"),
+    ]
+    assert call.response.headers["content-type"] == "text/event-stream"
+    call.hang_up()
+    await call.finished()
+
+
+async def events_of(call: Call, count: int) -> Any:
+    """The next events of a stream, its comments left out."""
+    while count:
+        fields = dict(line.split(": ", 1) for line in (await call.chunk()).decode().strip().split("\n"))
+        if "data" in fields:
+            data = json.loads(fields["data"])
+            assert fields["id"] == data["id"]
+            yield fields["event"], data
+            count -= 1
+
+
+async def test_a_quiet_event_stream_is_kept_alive_by_comments(client: Client) -> None:
+    call = client.start("GET", "/api/v1/events?follow=true")
+    for _ in range(3):
+        chunk = await call.chunk()
+        assert chunk.startswith(b":")
+        assert chunk.endswith(b"\n\n")
+    call.hang_up()
+    await call.finished()
+
+
+async def test_a_position_that_history_no_longer_has_is_a_plain_404(client: Client, gateway: FakeGateway) -> None:
+    gateway.failure = NotFound("events before 100 are gone")
+    answer = await client.get("/api/v1/events?after=1&follow=true")
+    assert (answer.status, answer.headers["content-type"]) == (404, "application/problem+json")
+
+
+async def test_head_of_a_stream_has_no_body_and_does_not_wait(client: Client, gateway: FakeGateway) -> None:
+    await client.post("/api/v1/jobs", manifest())
+    answer = await client.call("HEAD", "/api/v1/jobs/render/follow")
+    assert (answer.status, answer.is_complete) == (200, True)
+    assert gateway.streams_open == 0

@@ -1,0 +1,119 @@
+"""The commands about decisions: why, plan, policies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.conftest import Cluster, Shunter, page
+from tests.unit.sdk.scripted_server import answer
+
+JOB = "apiVersion: shunter.dev/v1\nkind: Job\nmetadata: {name: render}\nspec: {command: [x], count: 3}\n"
+PLANNED = {
+    "name": "render", "namespace": "default", "verdict": "waits", "sentence": "1 of 3 tasks wait: cpu.", "count": 3,
+    "starts": 2, "waits": 1, "placements": [{"node": "n1", "count": 2, "group": "main"}],
+    "reasons": [
+        {"text": "queue night is full", "nodes": 0},
+        {"text": "cpu: needs 1, 0 free at most", "nodes": 4, "examples": ["n1"]},
+    ],
+}  # fmt: skip
+PLAN = {"starts": False, "sentence": "2 of 3 start.", "state_version": 7, "policy": "e-pvm", "jobs": [PLANNED]}
+POLICIES = [
+    {"name": "e-pvm", "kind": "score", "source": "built in", "active": True},
+    {
+        "name": "mine",
+        "kind": "policy",
+        "source": "example 1.0",
+        "active": False,
+        "error": "ValueError: x",
+        "failures": 3,
+    },
+]
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> str:
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB)
+    return str(path)
+
+
+def test_why_lists_what_would_start_the_job_and_when_it_may_start(cluster: Cluster, shunter: Shunter) -> None:
+    suggestion = {
+        "field": "spec.resources.memory", "before": "64Gi", "after": "48Gi", "text": "memory 64Gi → 48Gi fits 12 nodes",
+    }  # fmt: skip
+    why = {
+        "name": "render", "state": "pending", "sentence": "render waits.", "counts": {}, "suggestions": [suggestion],
+        "reasons": PLANNED["reasons"],
+        "start": {"at": None, "basis": "nothing that runs says how long"},
+    }  # fmt: skip
+    cluster.answers["GET /jobs/render/why"] = answer(200, why)
+    said = shunter("why", "render").out
+    assert [line.split()[:2] for line in said.splitlines()[3:5]] == [["-", "queue"], ["4", "cpu:"]]
+    assert "Any one of these would start it now:\n  memory 64Gi → 48Gi fits 12 nodes  (spec.resources.memory)\n" in said
+    assert said.endswith("No estimate of its start: nothing that runs says how long.\n")
+    timed = why | {"start": {"at": "2026-01-02T03:04:05.000Z", "basis": "when a@1 ends"}}
+    cluster.answers["GET /jobs/render/why"] = answer(200, timed)
+    assert ": when a@1 ends." in shunter("why", "render").out
+
+
+def test_why_asks_about_one_task(cluster: Cluster, shunter: Shunter) -> None:
+    why = {"name": "render/4", "state": "running", "sentence": "render/4 is running.", "counts": {}}
+    cluster.answers["GET /jobs/render/tasks/4/why"] = answer(200, why)
+    assert shunter("why", "render/4").out == "render/4 is running.\n"
+
+
+def test_a_plan_that_waits_exits_with_1_and_says_why(cluster: Cluster, shunter: Shunter, manifest: str) -> None:
+    cluster.answers["POST /plan"] = answer(200, PLAN)
+    said = shunter("plan", "-f", manifest)
+    assert said.code == 1
+    assert said.out.splitlines() == [
+        "render: waits; 1 of 3 tasks wait: cpu.",
+        "  n1  2 tasks",
+        "  queue night is full",
+        "  4 nodes: cpu: needs 1, 0 free at most",
+        "",
+        "2 of 3 start.",
+    ]
+
+
+def test_a_plan_that_starts_exits_with_0_and_tells_whom_it_ends(
+    cluster: Cluster, shunter: Shunter, manifest: str
+) -> None:
+    ended = [{"name": "old", "namespace": "default", "node": "n1", "count": 2}]
+    cluster.answers["POST /plan"] = answer(200, PLAN | {"starts": True, "preemptions": ended})
+    said = shunter("plan", "-f", manifest)
+    assert said.code == 0
+    assert "ends first: 2 of old on n1" in said.out
+    assert json.loads(shunter("plan", "-f", manifest, "-o", "json").out)["preemptions"] == ended
+
+
+def test_of_very_many_nodes_a_plan_names_a_few(cluster: Cluster, shunter: Shunter, manifest: str) -> None:
+    ended = [{"name": "old", "namespace": "default", "node": f"n{number}", "count": 2} for number in range(300)]
+    placed = [{"node": f"n{number}", "count": 1} for number in range(11)]
+    job = PLANNED | {"verdict": "starts", "placements": placed, "reasons": []}
+    cluster.answers["POST /plan"] = answer(200, PLAN | {"starts": True, "jobs": [job], "preemptions": ended})
+    said = shunter("plan", "-f", manifest).out.splitlines()
+    assert said.count("  and 1 more node") == 1
+    assert said.count("and on 290 more nodes") == 1
+    assert len(said) < 30
+
+
+def test_a_plan_that_is_refused_exits_with_2(cluster: Cluster, shunter: Shunter, manifest: str) -> None:
+    problem: dict[str, Any] = {"title": "conflict", "status": 409, "detail": "render is an unfinished job"}
+    cluster.answers["POST /plan"] = answer(409, problem)
+    said = shunter("plan", "-f", manifest)
+    assert (said.code, "render is an unfinished job" in said.err) == (2, True)
+
+
+def test_policies_show_their_source_who_decides_and_what_went_wrong(cluster: Cluster, shunter: Shunter) -> None:
+    cluster.answers |= {"GET /policies": page(*POLICIES), "PUT /policies/active": page(*POLICIES)}
+    header, first, second = shunter("policies").out.splitlines()
+    assert header.split() == ["NAME", "KIND", "SOURCE", "ERROR"]
+    assert first.split() == ["*", "e-pvm", "score", "built", "in"]
+    assert second.endswith("ValueError: x (3 times; the default decided)")
+    assert shunter("policies", "use", "e-pvm").out.splitlines()[1] == first
+    assert cluster.server.asked[-1].body == b'{"name":"e-pvm"}'

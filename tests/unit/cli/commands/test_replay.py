@@ -1,0 +1,44 @@
+"""`shunter replay` of a recording in which somebody decided whom this installation does not know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shunter.adapters.files.flight_files import write_frames
+from shunter.cli.main import carry_out
+from shunter.planning.planner import build_policy
+from tests.unit.engine.harness import Stage, play, spec
+from tests.unit.engine.memory_flight_log import Tape
+from tests.unit.engine.policy.test_flight_recorder import LastFirst
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> str:
+    """One decision of a stranger, and some of bin-pack."""
+
+    async def scene(stage: Stage) -> None:
+        stage.engine.policy = LastFirst()
+        stage.engine.schedulers.record_to(tape)
+        await stage.join("n1", cpu=2)
+        await stage.submit(spec("one"))
+        stage.engine.policy = build_policy("bin-pack")
+        await stage.submit(spec("two"))
+
+    tape, file = Tape(), tmp_path / "day.flight"
+    play(scene)
+    file.write_bytes(b"".join(write_frames(frame for segment in tape.segments for frame in segment)))
+    return str(file)
+
+
+def test_what_a_stranger_decided_is_left_out_and_told(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert carry_out(["replay", recording]) == 1, "not all of it is known to be equal"
+    told = capsys.readouterr()
+    assert " equal, 0 different" in told.out and not told.out.startswith("0 decisions")
+    assert "of last-first left out: no policy of that name is here; say who decides instead: --policy NAME" in told.err
+
+
+def test_with_a_policy_nothing_is_left_out(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert carry_out(["replay", recording, "--policy", "bin-pack"]) == 0
+    assert "left out" not in capsys.readouterr().err

@@ -1,0 +1,110 @@
+"""Workers that play along: what is ordered starts, what is stopped ends, and health checks say what the test wants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from shunter.engine.services.instances import look
+from shunter.model.job.spec import TaskSpec
+from shunter.model.lifecycles import TaskState
+from shunter.model.protocol.worker_messages import Ended, Health, Order, Orders, Started, Stop
+from shunter.simulation.runtime.loop import VirtualClock
+from tests.unit.engine.harness import Stage
+
+Task = tuple[int, int, int]  # job, group, index
+
+
+@dataclass(frozen=True)
+class Playing:
+    node: int
+    attempt: int
+    shown: int
+    spec: TaskSpec
+    started_ms: int
+
+
+@dataclass
+class Players:
+    """`is_sick` says which tasks never pass their checks, by the spec that they run and the index that they show."""
+
+    stage: Stage
+    is_sick: Callable[[TaskSpec, int], bool] = lambda _spec, _shown: False
+    playing: dict[Task, Playing] = field(default_factory=dict)
+    starts: list[tuple[int, int]] = field(default_factory=list)  # (node, shown index), in order
+    ignores_stops: bool = False
+    _left: list[tuple[int, object]] = field(default_factory=list)
+
+    async def act(self, seconds: float = 0.0) -> None:
+        """Do what was ordered until nothing more comes; then let time pass, and do what comes of it."""
+        for _ in range(60):
+            sent, self.stage.workers.sent = self.stage.workers.sent, []
+            for node, message in sent:
+                if isinstance(message, Orders):
+                    for order in message.orders:
+                        await self._start(node, order, message.specs[order.spec])
+                elif isinstance(message, Stop) and not self.ignores_stops:
+                    for each in message.ranges:
+                        await self.stop(each.job, each.group, range(each.first, each.last + 1))
+            await self.stage.settle()
+            if not self.stage.workers.sent:
+                break
+        if seconds:
+            await self.stage.settle(seconds)
+            await self.act()
+
+    async def pass_time(self, seconds: float, step: float = 0.5) -> None:
+        for _ in range(int(seconds / step)):
+            await self.act(step)
+
+    async def _start(self, node: int, order: Order, spec: TaskSpec) -> None:
+        now_ms = int(VirtualClock().now() * 1000)
+        started, health = [], []
+        for offset, index in enumerate(range(order.first, order.last + 1)):
+            shown = order.shown[offset] if order.shown else index
+            self.playing[order.job, order.group, index] = Playing(node, order.attempt, shown, spec, now_ms)
+            self.starts.append((node, shown))
+            started.append(Started(order.job, order.group, order.attempt, index, now_ms, 1, 0))
+            if spec.health:
+                is_well = not self.is_sick(spec, shown)
+                health.append(Health(order.job, order.group, order.attempt, index, is_well, now_ms, ""))
+        await self.stage.report(node, started=started, health=health)
+
+    async def stop(self, job: int, group: int, indexes: Iterable[int]) -> None:
+        for index in indexes:
+            await self.end((job, group, index), 143, "stopped")
+
+    async def end(self, task: Task, exit_code: int, how: str = "") -> None:
+        """The task's attempt ends."""
+        playing = self.playing.pop(task, None)
+        if playing is None:
+            return
+        now_ms = int(VirtualClock().now() * 1000)
+        job, group, index = task
+        exits = [exit_code] if exit_code else []
+        ended = Ended(job, group, playing.attempt, index, exits, [playing.started_ms], [now_ms], 1, 0, how)
+        await self.stage.report(playing.node, ended=[ended])
+
+    def find(self, shown: int, job: int | None = None) -> Task:
+        """The one task that plays an index."""
+        [task] = [task for task, playing in self.playing.items() if playing.shown == shown and job in (None, task[0])]
+        return task
+
+    def on(self, node: int) -> list[int]:
+        """The indexes that play on a node."""
+        return sorted(playing.shown for playing in self.playing.values() if playing.node == node)
+
+    def commands(self) -> list[str]:
+        """What runs, in words: the last word of each command."""
+        return sorted(playing.spec.command[-1] for playing in self.playing.values())
+
+
+def healthy(stage: Stage, job_id: int) -> int:
+    """Instances of a service that are healthy now."""
+    job, now_ms = stage.engine.state.jobs[job_id], int(VirtualClock().now() * 1000)
+    return sum(instance.is_well(now_ms) for instance in look(stage.engine.state, job).values())
+
+
+def running(stage: Stage, job_id: int) -> int:
+    job = stage.engine.state.jobs[job_id]
+    return job.counts()[TaskState.RUNNING]

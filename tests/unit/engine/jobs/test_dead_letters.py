@@ -1,0 +1,175 @@
+"""Rules for exit codes, restarts that count and those that do not, dead letters, and runs that repeat others."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from shunter.engine.jobs.finish import Summary
+from shunter.engine.jobs.rerun import by_group, repeat
+from shunter.engine.state.registries import dead_letters
+from shunter.model.errors import Conflict, NotFound
+from shunter.model.job.spec import ExitRule, GroupAfter, GroupSpec, JobOptions, JobSpec, Restart, TaskSpec
+from shunter.model.protocol.worker_messages import Ended
+from shunter.simulation.runtime.loop import VirtualClock
+from tests.unit.engine.harness import Stage, play, spec
+
+ONCE = Restart("on-failure", max=1, delay_s=1.0, jitter=0.0)
+
+
+async def state_of(stage: Stage, name: str) -> str:
+    job = await stage.store.finished_run("default", name, None)
+    return job.state if job is not None else "unfinished"
+
+
+@pytest.mark.parametrize(
+    ("policy", "exit_code", "action", "outcome"),
+    [
+        ("on-failure", 3, "fail", "failed"), ("always", 3, "fail", "failed"), ("always", 0, "fail", "failed"),
+        ("never", 3, "restart", "again"), ("on-failure", 0, "restart", "again"),
+        ("never", 3, "succeed", "succeeded"), ("on-failure", 3, "succeed", "succeeded"),
+        ("always", 0, "succeed", "succeeded"), ("never", 4, "succeed", "failed"), ("on-failure", 4, "fail", "again"),
+    ],
+)  # fmt: skip
+def test_a_rule_for_an_exit_code_wins_over_the_policy(policy: str, exit_code: int, action: str, outcome: str) -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        rules = (ExitRule((3, 0), action),)
+        await stage.submit(spec("work", restart=Restart(policy, delay_s=1.0, on_exit=rules)))
+        [(_, order)] = stage.orders()
+        await stage.end(node, order, exit_code)
+        await stage.settle(2)
+        assert (len(stage.orders()) == 1) == (outcome == "again")
+        if outcome != "again":
+            assert await state_of(stage, "work") == outcome
+
+    play(scene)
+
+
+def test_a_task_that_succeeds_by_a_rule_keeps_its_exit_code() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        await stage.submit(spec("work", restart=Restart(on_exit=(ExitRule((3,), "succeed"),))))
+        [(_, order)] = stage.orders()
+        await stage.end(node, order, 3)
+        finished = await stage.store.finished_run("default", "work", None)
+        assert finished is not None
+        summary = msgspec.msgpack.decode(finished.summary, type=Summary)
+        assert (summary.view.state, summary.exit_code) == ("succeeded", 3)
+        [event] = [event for event in await stage.events() if event.type == "tasks.succeeded"]
+        assert (event.state, event.exit_code) == ("succeeded", 3)
+
+    play(scene)
+
+
+def test_an_attempt_that_ran_long_makes_earlier_restarts_count_no_more() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join()
+        await stage.submit(spec("work", restart=ONCE))
+        for seconds in (1, 700, 700, 1):
+            await stage.settle(2)
+            [(_, order)] = stage.orders()
+            now_ms = int(VirtualClock().now() * 1000)
+            times = [now_ms], [now_ms + seconds * 1000]
+            await stage.settle(seconds)
+            ended = Ended(order.job, order.group, order.attempt, order.first, [1], *times, 1, 0, "")
+            await stage.report(node, ended=[ended])
+        assert await state_of(stage, "work") == "failed"
+
+    play(scene)
+
+
+async def fail(stage: Stage, node: int, bad: set[int]) -> None:
+    """Run all that there is; these tasks fail until they give up."""
+    while True:
+        await stage.settle(2)
+        orders = stage.orders()
+        if not orders:
+            return
+        for _, order in orders:
+            now_ms = int(VirtualClock().now() * 1000)
+            indexes = range(order.first, order.last + 1)
+            exits = [int(index in bad) for index in indexes]
+            times = [now_ms] * len(exits), [now_ms] * len(exits)
+            ended = Ended(order.job, order.group, order.attempt, order.first, exits, *times, 1, 0, "")
+            await stage.report(node, ended=[ended])
+
+
+def test_a_task_that_gave_up_after_its_restarts_is_a_dead_letter_and_others_are_not() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=8)
+        await stage.submit(spec("work", 8, restart=ONCE), spec("never", 2))
+        await fail(stage, node, {2, 5})
+        letters = stage.engine.state.dead.letters
+        assert sorted((each.ref, each.index, each.exit_code) for each in letters.values()) == [
+            ("default/work@1", 2, 1), ("default/work@1", 5, 1),
+        ]  # fmt: skip
+        await stage.engine.purge_dead([1], "me")
+        assert list(letters) == [2]
+        assert "dead.dropped" in [event.type for event in await stage.events()]
+        with pytest.raises(NotFound, match="there is no dead letter 1"):
+            await stage.engine.purge_dead([1], "me")
+
+    play(scene)
+
+
+def test_the_list_of_dead_letters_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dead_letters, "DEAD_MAX", 3)
+
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=8)
+        await stage.submit(spec("work", 8, restart=ONCE))
+        await fail(stage, node, set(range(8)))
+        assert list(stage.engine.state.dead.letters) == [6, 7, 8]
+
+    play(scene)
+
+
+def test_a_replay_runs_just_the_dead_tasks_with_their_own_indexes_and_entries() -> None:
+    async def scene(stage: Stage) -> None:
+        node = await stage.join(cpu=8)
+        original = spec("work", 4, restart=ONCE, entries=("a", "b", "c", "d"))
+        await stage.submit(original)
+        await fail(stage, node, {1, 3})
+        chosen = by_group((each.group, each.index) for each in stage.engine.state.dead.letters.values())
+        runs = await stage.engine.replay([1, 2], [repeat(original, chosen)], "me")
+        await stage.settle()
+        assert [run.run for run in runs] == [2]
+        assert stage.engine.state.dead.letters == {}
+        [(_, order)] = stage.orders()
+        assert (order.count, order.shown, order.entries) == (4, [1, 3], ["b", "d"])
+        with pytest.raises(NotFound):
+            await stage.engine.replay([1], [original], "me")
+
+    play(scene)
+
+
+def test_a_job_that_has_not_ended_is_not_repeated() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.submit(spec("work"))
+        with pytest.raises(Conflict, match="run 1 of work has not ended"):
+            await stage.engine.start_run(repeat(spec("work")), "me")
+
+    play(scene)
+
+
+def test_a_repeat_waits_for_nothing_and_keeps_edges_among_what_it_repeats() -> None:
+    def group(name: str, *after: str, count: int = 3) -> GroupSpec:
+        edges = tuple(GroupAfter(each) for each in after)
+        return GroupSpec(name, count, TaskSpec(("/bin/true",)), {"cpu": 1000}, after=edges)
+
+    options = JobOptions(start_in_s=60.0, deadline_ms=5, held=True, timeout_s=7.0)
+    job = JobSpec("default", "flow", (group("a"), group("b", "a"), group("c", "b", "a")), options=options)
+    assert repeat(job).options == JobOptions(timeout_s=7.0)
+    part = repeat(job, {"b": [2], "c": [0, 1, 2]})
+    assert [(each.name, each.count, each.array, each.total) for each in part.groups] == [
+        ("b", 1, ((2, 2, 1),), 3), ("c", 3, (), 0),
+    ]  # fmt: skip
+    assert [[edge.group for edge in each.after] for each in part.groups] == [[], ["b"]]
+
+
+def test_a_repeat_of_a_repeat_still_knows_the_first_indexes() -> None:
+    job = spec("work", 100, array=((10, 208, 2),))
+    once = repeat(job, {"main": [5, 6, 50]})
+    twice = repeat(once, {"main": [1, 2]})
+    assert (twice.groups[0].array, twice.groups[0].total) == (((22, 110, 88),), 100)

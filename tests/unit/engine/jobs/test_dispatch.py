@@ -1,0 +1,112 @@
+"""Templates with parameters: dispatches, their payloads, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from shunter.engine.jobs.templates import Dispatch
+from shunter.engine.round import PAYLOADS_BYTES_MAX
+from shunter.model.errors import Busy, Conflict, Invalid
+from shunter.model.job.spec import JobOptions, JobSpec, Parameters
+from shunter.model.protocol.worker_messages import Orders
+from tests.unit.engine.harness import Stage, play, spec
+
+
+def parameterised(**fields: object) -> JobSpec:
+    parameters = Parameters(("input",), {"quality": "high"}, **fields)  # type: ignore[arg-type]
+    return spec("render", options=JobOptions(parameters=parameters))
+
+
+def test_a_dispatch_runs_with_its_parameters_and_its_payload_byte_for_byte() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join()
+        await stage.submit(parameterised())
+        payload = bytes(range(256)) * 7
+        first = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a b"}, payload))
+        second = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "c", "quality": "low"}))
+        empty = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "d"}, b""))
+        assert (first.run, second.run, empty.run) == (1, 2, 3)
+        payloads = [stage.engine.state.jobs[run.job_id].groups[0].spec.task.payload for run in (second, empty)]
+        assert payloads == [None, b""]
+        task = stage.engine.state.jobs[first.job_id].groups[0].spec.task
+        assert task.payload == payload
+        assert task.env == {"SHUNTER_PARAM_INPUT": "a b", "SHUNTER_PARAM_QUALITY": "high"}
+        assert stage.engine.state.jobs[second.job_id].groups[0].spec.task.env["SHUNTER_PARAM_QUALITY"] == "low"
+
+    play(scene)
+
+
+def test_what_no_clock_runs_cannot_be_paused() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.submit(parameterised())
+        with pytest.raises(Conflict, match="job render has no schedule to pause: it runs when it is dispatched"):
+            await stage.engine.pause_template("default", "render", True)
+
+    play(scene)
+
+
+def test_a_dispatch_with_the_same_key_is_the_same_run() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.submit(parameterised())
+        dispatch = Dispatch("default", "render", "me", {"input": "a"}, key="once")
+        first, again = await stage.engine.dispatch(dispatch), await stage.engine.dispatch(dispatch)
+        assert (again.job_id, again.created) == (first.job_id, False)
+
+    play(scene)
+
+
+@pytest.mark.parametrize(
+    ("payload", "given", "sent", "problem"),
+    [
+        ("optional", {}, None, "parameters.input: is required; add --param input=VALUE"),
+        ("optional", {"input": "a", "qualty": "low"}, None, "parameters.qualty: is not a parameter of this job"),
+        ("required", {"input": "a"}, None, "payload: is required; add --payload FILE"),
+        ("forbidden", {"input": "a"}, b"x", "payload: is not taken by this job"),
+        ("optional", {"input": "a"}, b"x" * (2**20 + 1), "payload: must be at most 1,048,576 bytes"),
+        ("optional", {"input": "a" * 40_000}, None, "parameters.input: must be at most 32,768 bytes"),
+    ],
+)
+def test_a_dispatch_is_refused_with_all_that_is_wrong(
+    payload: str, given: dict[str, str], sent: bytes | None, problem: str
+) -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.submit(parameterised(payload=payload))
+        with pytest.raises(Invalid) as refused:
+            await stage.engine.dispatch(Dispatch("default", "render", "me", given, sent))
+        assert problem in refused.value.detail
+        assert not stage.engine.state.jobs
+
+    play(scene)
+
+
+def test_payloads_are_bounded_together_and_room_comes_back_when_runs_end() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join()
+        await stage.submit(parameterised())
+        for number in range(3):
+            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 300))
+        with pytest.raises(Busy, match="unfinished dispatches hold payloads of 900 bytes; at most 1,000 fit"):
+            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
+        await stage.settle()
+        await stage.end_all()
+        await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
+        assert stage.engine.state.payload_bytes == 200
+
+    play(scene, payload_bytes_max=1_000)
+
+
+def test_orders_with_large_payloads_go_in_several_messages() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.submit(parameterised())
+        for number in range(20):
+            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 2**20))
+        await stage.join(cpu=20)
+        messages = [message for _, message in stage.workers.sent if isinstance(message, Orders)]
+        assert len(messages) == 3
+        assert all(
+            sum(len(spec.payload or b"") for spec in each.specs.values()) <= PAYLOADS_BYTES_MAX for each in messages
+        )
+        assert sorted(order.job for each in messages for order in each.orders) == sorted(stage.engine.state.jobs)
+        assert all({order.spec for order in each.orders} == set(each.specs) for each in messages)
+
+    play(scene)

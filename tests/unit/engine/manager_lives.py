@@ -1,0 +1,52 @@
+"""A busy life for a stage: jobs of all kinds come, run, end and are preempted, on nodes that come and go. For tests
+that need decisions of every kind."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from shunter.model.job.spec import Affinity, JobOptions, Spread
+from shunter.model.protocol.worker_messages import Order
+from tests.unit.engine.harness import Stage, spec
+
+NODES = 3
+
+
+class Life:
+    def __init__(self, stage: Stage, seed: int) -> None:
+        self.stage, self.rng = stage, random.Random(seed)
+        self.seed = seed
+        self.in_hand: list[tuple[int, Order]] = []
+        self.number = 0
+
+    async def live(self, steps: int = 40) -> None:
+        for number in range(NODES):
+            await self.stage.join(f"n{number}", cpu=self.rng.randrange(2, 5))
+        for _ in range(steps):
+            await self.rng.choice([self.submit, self.submit, self.end, self.end, self.switch])()
+            await self.stage.settle(self.rng.choice([0.0, 0.5, 40.0]))
+
+    async def submit(self) -> None:
+        rng = self.rng
+        rule = Affinity("job", "job.name.startsWith('j1')", rng.random() < 0.5, anti=rng.random() < 0.5)
+        kinds: list[dict[str, Any]] = [
+            {}, {}, {"priority": 90}, {"priority": 10}, {"distinct": "host"}, {"spread": (Spread("rack"),)},
+            {"options": JobOptions(gang=True)}, {"estimate_s": 30.0}, {"needs": {"cpu": 2000, "memory": 2**20}},
+            {"affinity": (rule,)},
+        ]  # fmt: skip
+        self.number += 1
+        await self.stage.submit(spec(f"j{self.number}-{self.seed}", rng.randrange(1, 5), **rng.choice(kinds)))
+
+    async def end(self) -> None:
+        self.in_hand += self.stage.orders()
+        for node, order in [each for each in self.in_hand if self.rng.random() < 0.7]:
+            self.in_hand.remove((node, order))
+            await self.stage.end(node, order)
+
+    async def switch(self) -> None:
+        engine, name = self.stage.engine, f"n{self.rng.randrange(NODES)}"
+        if engine.state.nodes.by_name[name].switched_by:
+            await engine.release_node(name, "cordon")
+        else:
+            await engine.cordon_node(name, "maintenance")

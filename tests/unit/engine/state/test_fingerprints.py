@@ -1,0 +1,142 @@
+"""Fingerprints have all of the state: every attribute of it is compared, or left out for a reason."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from shunter.engine.recovery import recover
+from shunter.engine.state.fingerprints.compared_fields import Facts
+from shunter.engine.state.fingerprints.fingerprint import ALL, STATE, fingerprint
+from shunter.engine.state.fingerprints.nodes import NODES
+from shunter.engine.state.fingerprints.registries import BOOKS
+from shunter.engine.state.snapshots import load, make_snapshot
+from shunter.engine.state.state import State
+from shunter.model.job.spec import Affinity, After, JobOptions, Schedule
+from tests.unit.engine.fake_workers import Players
+from tests.unit.engine.harness import Stage, play, spec
+from tests.unit.engine.object_harness import command, label, make, queue, ready
+from tests.unit.engine.service_specs import service, system
+
+
+def attributes(kind: type[Any]) -> set[str]:
+    """All that an object of the kind holds."""
+    if dataclasses.is_dataclass(kind):
+        return {each.name for each in dataclasses.fields(kind)}
+    state = State()
+    owned = (state, state.nodes, state.table, state.slots, *state.books.values())
+    return set(vars(next(each for each in owned if type(each) is kind)))
+
+
+@pytest.mark.parametrize("facts", ALL, ids=lambda facts: facts.kind.__name__)
+def test_every_attribute_is_compared_or_left_out_for_a_reason(facts: Facts[Any]) -> None:
+    named = [*facts.plain, *facts.told, *facts.left_out]
+    assert len(named) == len(set(named)), "an attribute is named twice"
+    assert set(named) == attributes(facts.kind)
+    assert all(facts.left_out.values())
+
+
+def test_every_record_that_the_state_holds_is_gone_through() -> None:
+    """Whatever the state is made of by classes of the engine has facts of its own, or is a value that never changes."""
+    state, known = State(), {facts.kind for facts in ALL}
+    parts = [*vars(state).values(), *vars(state.nodes).values()]
+    of_engine = {type(part) for part in parts if type(part).__module__.startswith("shunter.")}
+    assert {kind.__name__ for kind in of_engine - known} == {"Waiting"}  # left out: what policies were shown
+
+
+async def fill(stage: Stage) -> None:
+    """Something of every kind, so that no index is empty."""
+    players, engine = Players(stage), stage.engine
+    await ready(stage)
+    await stage.join("n9", cpu=6)
+    await label(stage, "n9")
+    await make(stage, command("a"), command("b"), queue("q", "a", "b"))
+    await engine.set_settings({"licence/tool": "5"})
+    rule = Affinity("job", "job.name == 'nobody'", require=True, anti=True)
+    clock = JobOptions(schedule=Schedule("0 3 * * *", "UTC"))
+    await stage.submit(system("agent"), service(1, affinity=(rule,)), spec("nightly", options=clock), key="once")
+    await stage.submit(spec("first", needs={"cpu": 1000, "licence/tool": 1}), spec("gang", 2, gang=True))
+    await stage.submit(spec("next", options=JobOptions(after=(After("first"),))))
+    await players.act(1)
+    await stage.submit(system("large", name="large", needs={"cpu": 100_000}))
+
+
+@contextmanager
+def spoilt(record: Any, name: str) -> Iterator[bool]:
+    """With one entry of an attribute missing, or its number another; says whether there was something to spoil."""
+    value = getattr(record, name)
+    if isinstance(value, int):
+        other: Any = value + 1
+    elif isinstance(value, dict | set | list) and value:
+        other = value.copy()
+        if isinstance(other, dict):
+            other.popitem()
+        else:
+            other.pop()
+    else:
+        other = value
+    setattr(record, name, other)
+    yield other is not value
+    setattr(record, name, value)
+
+
+def test_every_index_that_is_spoilt_is_seen() -> None:
+    async def scene(stage: Stage) -> None:
+        await fill(stage)
+        state = stage.engine.state
+        before = fingerprint(state)
+        looked_at: set[str] = set()
+        owners: list[tuple[Facts[Any], Any]] = [(STATE, state), (NODES, state.nodes)]
+        owners += [(facts, state.books[name]) for name, facts in BOOKS.items()]
+        for facts, record in owners:
+            for name in (*facts.plain, *facts.told):
+                with spoilt(record, name) as is_spoilt:
+                    if is_spoilt:
+                        looked_at.add(name)
+                        assert differs(state, before), f"{facts.kind.__name__}.{name} may be anything"
+        assert fingerprint(state) == before
+        assert looked_at >= {
+            "names", "keys", "holders", "licences_used", "repelling", "ganged", "queue_widths", "pinned", "_blueprints",
+            "class_ids", "by_name", "_dependents", "_targets", "_by_name", "everywhere", "homes", "_names", "naming",
+            "aiming", "claimed", "users", "applications",
+        }  # fmt: skip
+
+    play(scene)
+
+
+def differs(state: State, before: dict[str, Any]) -> bool:
+    try:
+        return fingerprint(state) != before
+    except (KeyError, IndexError):  # what is missing is missed elsewhere
+        return True
+
+
+def test_a_state_is_the_same_from_a_snapshot_and_from_the_rounds() -> None:
+    async def scene(stage: Stage) -> None:
+        await fill(stage)
+        replayed, _ = await recover(stage.store)
+        live = fingerprint(stage.engine.state)
+        assert fingerprint(load(make_snapshot(stage.engine.state))) == live
+        assert fingerprint(replayed) == live
+
+    play(scene)
+
+
+def test_a_job_that_runs_everywhere_and_has_left_all_nodes_is_the_same_from_a_snapshot() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.join("n1")
+        players = Players(stage)
+        rule = Affinity("node", "node.labels.disk == 'ssd'", require=True)
+        await stage.engine.label_node("n1", {"disk": "ssd"})
+        await stage.submit(system(affinity=(rule,)))
+        await players.act(1)
+        await stage.engine.label_node("n1", {"disk": ""})
+        await players.act(1)
+        assert players.playing == {}
+        assert fingerprint(load(make_snapshot(stage.engine.state))) == fingerprint(stage.engine.state)
+
+    play(scene)
