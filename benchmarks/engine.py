@@ -115,7 +115,7 @@ class Cluster:
         while self.engine.state.jobs:
             await asyncio.sleep(0.002)
             self.peak_mb = max(self.peak_mb, memory_mb())
-        await self.engine.committed()
+        await self.engine.wait_committed()
 
 
 @asynccontextmanager
@@ -205,7 +205,7 @@ async def run_restart(size: Size, folder: Path) -> Figures:
     async with cluster(folder, size.nodes, orderly=False) as ours:
         await ours.submit([array("after", 1, needs=NOWHERE)])
         restart_s = time.perf_counter() - began_s
-        queued = sum(job.groups[0].counts[1] for job in ours.engine.state.jobs.values())
+        queued = sum(job.task_sets[0].counts[1] for job in ours.engine.state.jobs.values())
         assert queued == size.large + 1, f"{queued} tasks are queued after the restart"
     return {"restart_s": restart_s}
 

@@ -36,7 +36,7 @@ async def _quiet() -> None:
 
 
 @dataclass
-class Stage:
+class Harness:
     """A desk, and how to wait until nothing moves by itself behind it any more."""
 
     desk: ObjectDesk
@@ -60,7 +60,7 @@ class Stage:
         return (await self.desk.objects(ME, ObjectQuery())).revision
 
 
-Claim = Callable[[Stage], Awaitable[None]]
+Claim = Callable[[Harness], Awaitable[None]]
 
 
 def testbed(name: str = "bench", /, *, metadata: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
@@ -82,38 +82,38 @@ def scheduling(name: str = "first", /, testbed: str = "bench", job: str = "crawl
 # ---- apply ----
 
 
-async def what_is_applied_is_made_changed_or_left(stage: Stage) -> None:
-    [made] = await stage.apply(testbed())
+async def what_is_applied_is_made_changed_or_left(harness: Harness) -> None:
+    [made] = await harness.apply(testbed())
     assert (made.action, made.object.meta.generation, made.object.meta.user) == ("created", 1, "me")
     assert made.object.meta.uid > 0
-    before = await stage.found("Testbed", "bench")
-    [same] = await stage.apply(testbed())
+    before = await harness.found("Testbed", "bench")
+    [same] = await harness.apply(testbed())
     assert same.action == "unchanged"
-    assert await stage.found("Testbed", "bench") == before
-    [changed] = await stage.apply(testbed(slotsPerNode=3))
+    assert await harness.found("Testbed", "bench") == before
+    [changed] = await harness.apply(testbed(slotsPerNode=3))
     assert (changed.action, changed.object.meta.generation) == ("configured", 2)
     assert changed.object.meta.revision > before.meta.revision
     assert changed.object.meta.uid == made.object.meta.uid
 
 
-async def another_label_is_no_other_spec(stage: Stage) -> None:
-    await stage.apply(testbed())
-    [changed] = await stage.apply(testbed(metadata={"labels": {"team": "film"}, "annotations": {"why": "so"}}))
+async def another_label_is_no_other_spec(harness: Harness) -> None:
+    await harness.apply(testbed())
+    [changed] = await harness.apply(testbed(metadata={"labels": {"team": "film"}, "annotations": {"why": "so"}}))
     meta = changed.object.meta
     assert (changed.action, meta.generation) == ("configured", 1)
     assert (meta.labels, meta.annotations) == ({"team": "film"}, {"why": "so"})
 
 
-async def a_file_is_applied_whole_or_not_at_all(stage: Stage) -> None:
-    await stage.apply(testbed("there"))
-    before = await stage.revision()
+async def a_file_is_applied_whole_or_not_at_all(harness: Harness) -> None:
+    await harness.apply(testbed("there"))
+    before = await harness.revision()
     with pytest.raises(Invalid) as caught:
-        await stage.apply(testbed("new"), batch_job(commandSpec=None))
+        await harness.apply(testbed("new"), batch_job(commandSpec=None))
     assert [problem.field for problem in caught.value.problems] == ["items[1].spec"]
     with pytest.raises(Conflict):
-        await stage.apply(testbed("new"), testbed("there", metadata={"resourceVersion": str(10**9)}, slotsPerNode=1))
-    assert await stage.revision() == before
-    applied = await stage.apply(testbed("new"), batch_job(), scheduling(testbed="new"))
+        await harness.apply(testbed("new"), testbed("there", metadata={"resourceVersion": str(10**9)}, slotsPerNode=1))
+    assert await harness.revision() == before
+    applied = await harness.apply(testbed("new"), batch_job(), scheduling(testbed="new"))
     assert [(each.action, each.object.meta.name) for each in applied] == [
         ("created", "new"),
         ("created", "crawler"),
@@ -121,33 +121,33 @@ async def a_file_is_applied_whole_or_not_at_all(stage: Stage) -> None:
     ]
 
 
-async def of_two_updates_of_one_version_one_conflicts(stage: Stage) -> None:
-    await stage.apply(testbed())
-    seen = {"resourceVersion": str((await stage.found("Testbed", "bench")).meta.revision)}
-    [first] = await stage.apply(testbed(metadata=seen, slotsPerNode=3))
+async def of_two_updates_of_one_version_one_conflicts(harness: Harness) -> None:
+    await harness.apply(testbed())
+    seen = {"resourceVersion": str((await harness.found("Testbed", "bench")).meta.revision)}
+    [first] = await harness.apply(testbed(metadata=seen, slotsPerNode=3))
     assert first.action == "configured"
     with pytest.raises(Conflict, match="was changed in the meantime"):
-        await stage.apply(testbed(metadata=seen, slotsPerNode=4))
-    assert (await stage.found("Testbed", "bench")).spec == first.object.spec
+        await harness.apply(testbed(metadata=seen, slotsPerNode=4))
+    assert (await harness.found("Testbed", "bench")).spec == first.object.spec
 
 
-async def version_0_is_that_of_what_is_not_there(stage: Stage) -> None:
-    await stage.apply(testbed(metadata={"resourceVersion": "0"}))
+async def version_0_is_that_of_what_is_not_there(harness: Harness) -> None:
+    await harness.apply(testbed(metadata={"resourceVersion": "0"}))
     with pytest.raises(Conflict, match="is there already"):
-        await stage.apply(testbed(metadata={"resourceVersion": "0"}))
+        await harness.apply(testbed(metadata={"resourceVersion": "0"}))
     with pytest.raises(Conflict, match="is not there"):
-        await stage.apply(testbed("other", metadata={"resourceVersion": "1"}))
+        await harness.apply(testbed("other", metadata={"resourceVersion": "1"}))
 
 
-async def what_is_printed_can_be_applied_again(stage: Stage) -> None:
-    await stage.apply(testbed(), batch_job(externalScheduler={"profiler": [{"other": "24 (16)"}]}), scheduling())
+async def what_is_printed_can_be_applied_again(harness: Harness) -> None:
+    await harness.apply(testbed(), batch_job(externalScheduler={"profiler": [{"other": "24 (16)"}]}), scheduling())
     for kind, name in (("Testbed", "bench"), ("BatchJob", "crawler"), ("Scheduling", "first")):
-        [again] = await stage.apply(object_document(await stage.found(kind, name)))
+        [again] = await harness.apply(object_document(await harness.found(kind, name)))
         assert again.action == "unchanged"
 
 
-async def what_only_shunter_writes_cannot_be_applied(stage: Stage) -> None:
-    await stage.apply(batch_job())
+async def what_only_shunter_writes_cannot_be_applied(harness: Harness) -> None:
+    await harness.apply(batch_job())
     claimed = batch_job(activeScheduling={"name": "mine", "namespace": "default"})
     for wrong, field in (
         (claimed, "spec.activeScheduling"),
@@ -155,24 +155,24 @@ async def what_only_shunter_writes_cannot_be_applied(stage: Stage) -> None:
         (batch_job(metadata={"uid": "999999"}), "metadata.uid"),
     ):
         with pytest.raises(Invalid) as caught:
-            await stage.apply(wrong)
+            await harness.apply(wrong)
         assert [problem.field for problem in caught.value.problems] == [field]
 
 
-async def the_namespace_of_the_call_holds_where_a_manifest_names_none(stage: Stage) -> None:
-    await stage.apply(testbed(), testbed(metadata={"namespace": "own"}), namespace="film")
-    assert (await stage.found("Testbed", "bench", "film")).meta.object_name == ObjectName("film", "bench")
-    assert (await stage.found("Testbed", "bench", "own")).meta.object_name == ObjectName("own", "bench")
+async def the_namespace_of_the_call_holds_where_a_manifest_names_none(harness: Harness) -> None:
+    await harness.apply(testbed(), testbed(metadata={"namespace": "own"}), namespace="film")
+    assert (await harness.found("Testbed", "bench", "film")).meta.object_name == ObjectName("film", "bench")
+    assert (await harness.found("Testbed", "bench", "own")).meta.object_name == ObjectName("own", "bench")
 
 
 # ---- looking ----
 
 
-async def a_list_has_all_that_is_asked_for_by_name(stage: Stage) -> None:
-    await stage.apply(testbed("b"), batch_job("b"), testbed("a"), testbed("a", metadata={"namespace": "film"}))
+async def a_list_has_all_that_is_asked_for_by_name(harness: Harness) -> None:
+    await harness.apply(testbed("b"), batch_job("b"), testbed("a"), testbed("a", metadata={"namespace": "film"}))
 
     async def names(**asked: Any) -> list[str]:
-        page = await stage.desk.objects(ME, ObjectQuery(**asked))
+        page = await harness.desk.objects(ME, ObjectQuery(**asked))
         assert all(each.meta.revision <= page.revision for each in page.items)
         return [str(each.meta.object_name) for each in page.items]
 
@@ -182,50 +182,50 @@ async def a_list_has_all_that_is_asked_for_by_name(stage: Stage) -> None:
     assert await names(namespace="nowhere") == []
 
 
-async def what_is_not_there_is_not_found(stage: Stage) -> None:
+async def what_is_not_there_is_not_found(harness: Harness) -> None:
     for kind in ("Testbed", "BatchJob", "Scheduling"):
         with pytest.raises(NotFound):
-            await stage.found(kind, "nothing")
+            await harness.found(kind, "nothing")
         with pytest.raises(NotFound):
-            await stage.delete(kind, "nothing")
+            await harness.delete(kind, "nothing")
     with pytest.raises(NotFound):
-        await stage.desk.write_external(ME, ObjectName("default", "nothing"), {})
+        await harness.desk.write_external(ME, ObjectName("default", "nothing"), {})
     with pytest.raises(NotFound):
-        await stage.desk.reset(ME, ObjectName("default", "nothing"))
+        await harness.desk.reset(ME, ObjectName("default", "nothing"))
 
 
 # ---- deleting ----
 
 
-async def what_is_deleted_is_gone(stage: Stage) -> None:
-    await stage.apply(testbed(), testbed(metadata={"namespace": "film"}))
+async def what_is_deleted_is_gone(harness: Harness) -> None:
+    await harness.apply(testbed(), testbed(metadata={"namespace": "film"}))
     with pytest.raises(Conflict):
-        await stage.delete("Testbed", "bench", revision=10**9)
-    deleted = await stage.delete("Testbed", "bench")
+        await harness.delete("Testbed", "bench", revision=10**9)
+    deleted = await harness.delete("Testbed", "bench")
     assert deleted.meta.name == "bench"
     with pytest.raises(NotFound):
-        await stage.found("Testbed", "bench")
-    await stage.found("Testbed", "bench", "film")
-    [again] = await stage.apply(testbed())
+        await harness.found("Testbed", "bench")
+    await harness.found("Testbed", "bench", "film")
+    [again] = await harness.apply(testbed())
     assert (again.action, again.object.meta.generation) == ("created", 1)
     assert again.object.meta.uid != deleted.meta.uid
 
 
-async def a_deleted_scheduling_is_history(stage: Stage) -> None:
+async def a_deleted_scheduling_is_history(harness: Harness) -> None:
     for name in ("one", "two", "three"):
-        await stage.apply(scheduling(name))
-        await stage.delete("Scheduling", name)
-    page = await stage.desk.past_schedulings(ME, PastQuery(limit=2))
+        await harness.apply(scheduling(name))
+        await harness.delete("Scheduling", name)
+    page = await harness.desk.past_schedulings(ME, PastQuery(limit=2))
     assert ([past.name for past in page.items], page.total) == (["three", "two"], 3)
-    rest = await stage.desk.past_schedulings(ME, PastQuery(limit=2, after=page.next))
+    rest = await harness.desk.past_schedulings(ME, PastQuery(limit=2, after=page.next))
     assert ([past.name for past in rest.items], rest.next) == (["one"], None)
-    [past] = (await stage.desk.past_schedulings(ME, PastQuery(name="two"))).items
-    assert past == await stage.desk.past_scheduling(ME, past.uid)
+    [past] = (await harness.desk.past_schedulings(ME, PastQuery(name="two"))).items
+    assert past == await harness.desk.past_scheduling(ME, past.uid)
     assert (past.testbed, past.mode, past.user, past.runs) == (ObjectName("default", "bench"), "queue", "me", ())
     assert past.deleted_ms >= past.created_ms > 0
-    assert (await stage.desk.past_schedulings(ME, PastQuery(namespace="film"))).items == []
+    assert (await harness.desk.past_schedulings(ME, PastQuery(namespace="film"))).items == []
     with pytest.raises(NotFound):
-        await stage.desk.past_scheduling(ME, 10**9)
+        await harness.desk.past_scheduling(ME, 10**9)
 
 
 # ---- watching ----
@@ -244,12 +244,12 @@ async def seen_of(events: AsyncGenerator[ObjectEvent, None], last: str) -> list[
     return seen
 
 
-async def a_watch_tells_every_change_in_order_and_resumes(stage: Stage) -> None:
-    start = await stage.revision()
-    await stage.apply(testbed())
-    await stage.apply(testbed(slotsPerNode=3))
-    await stage.delete("Testbed", "bench")
-    events = await stage.desk.watch(ME, ObjectQuery(), start)
+async def a_watch_tells_every_change_in_order_and_resumes(harness: Harness) -> None:
+    start = await harness.revision()
+    await harness.apply(testbed())
+    await harness.apply(testbed(slotsPerNode=3))
+    await harness.delete("Testbed", "bench")
+    events = await harness.desk.watch(ME, ObjectQuery(), start)
     async with aclosing(events):
         seen = await seen_of(events, "DELETED")
     actions = [event.action for event in seen]
@@ -258,42 +258,42 @@ async def a_watch_tells_every_change_in_order_and_resumes(stage: Stage) -> None:
     assert revisions == sorted(set(revisions))
     assert [event.object.meta.revision for event in seen[:-1]] == revisions[:-1]
     for number in range(len(seen) - 1):
-        again = await stage.desk.watch(ME, ObjectQuery(), revisions[number])
+        again = await harness.desk.watch(ME, ObjectQuery(), revisions[number])
         async with aclosing(again):
             assert await seen_of(again, "DELETED") == seen[number + 1 :]
 
 
-async def a_watch_goes_on_with_what_comes(stage: Stage) -> None:
-    await stage.apply(testbed("before"))
-    events = await stage.desk.watch(ME, ObjectQuery(kind="Testbed"), None)
+async def a_watch_goes_on_with_what_comes(harness: Harness) -> None:
+    await harness.apply(testbed("before"))
+    events = await harness.desk.watch(ME, ObjectQuery(kind="Testbed"), None)
     async with aclosing(events):
         first = asyncio.create_task(next_of(events))
-        await stage.apply(testbed("after"))
+        await harness.apply(testbed("after"))
         assert ((await first).action, (await first).object.meta.name) == ("ADDED", "after")
 
 
-async def a_watch_tells_only_what_is_asked_for(stage: Stage) -> None:
-    start = await stage.revision()
-    await stage.apply(testbed("a"), batch_job("a"), testbed("a", metadata={"namespace": "film"}), testbed("b"))
+async def a_watch_tells_only_what_is_asked_for(harness: Harness) -> None:
+    start = await harness.revision()
+    await harness.apply(testbed("a"), batch_job("a"), testbed("a", metadata={"namespace": "film"}), testbed("b"))
     for query, wanted in (
         (ObjectQuery("BatchJob"), "BatchJob default/a"),
         (ObjectQuery("Testbed", "film"), "Testbed film/a"),
         (ObjectQuery("Testbed", None, "b"), "Testbed default/b"),
     ):
-        events = await stage.desk.watch(ME, query, start)
+        events = await harness.desk.watch(ME, query, start)
         async with aclosing(events):
             event = await next_of(events)
             assert f"{event.kind} {event.object.meta.object_name}" == wanted
 
 
-async def what_is_not_remembered_any_more_is_gone(stage: Stage) -> None:
-    start = await stage.revision()
-    for number in range(stage.remembered_max + 1):
-        await stage.desk.apply(ME, [testbed(slotsPerNode=number % 1000)], namespace="default")
-    await stage.settled()
+async def what_is_not_remembered_any_more_is_gone(harness: Harness) -> None:
+    start = await harness.revision()
+    for number in range(harness.remembered_max + 1):
+        await harness.desk.apply(ME, [testbed(slotsPerNode=number % 1000)], namespace="default")
+    await harness.settled()
     with pytest.raises(Gone):
-        await stage.desk.watch(ME, ObjectQuery(), start)
-    events = await stage.desk.watch(ME, ObjectQuery(), (await stage.revision()) - 1)
+        await harness.desk.watch(ME, ObjectQuery(), start)
+    events = await harness.desk.watch(ME, ObjectQuery(), (await harness.revision()) - 1)
     async with aclosing(events):
         await next_of(events)
 
@@ -301,29 +301,29 @@ async def what_is_not_remembered_any_more_is_gone(stage: Stage) -> None:
 # ---- batch jobs ----
 
 
-async def keys_of_external_data_are_replaced_one_by_one(stage: Stage) -> None:
+async def keys_of_external_data_are_replaced_one_by_one(harness: Harness) -> None:
     """A key without rows goes."""
-    await stage.apply(batch_job(externalScheduler={"profiler": [{"a": "1"}], "mine": [{"b": "2"}], "old": [{}]}))
+    await harness.apply(batch_job(externalScheduler={"profiler": [{"a": "1"}], "mine": [{"b": "2"}], "old": [{}]}))
     name = ObjectName("default", "crawler")
-    before = await stage.desk.object(ME, "BatchJob", name)
-    changed = await stage.desk.write_external(ME, name, {"profiler": [{"a": "2 (2)"}], "old": []})
+    before = await harness.desk.object(ME, "BatchJob", name)
+    changed = await harness.desk.write_external(ME, name, {"profiler": [{"a": "2 (2)"}], "old": []})
     assert changed.spec.external == {"profiler": [{"a": "2 (2)"}], "mine": [{"b": "2"}]}
     assert changed.meta.revision > before.meta.revision
-    await stage.settled()
-    [applied] = await stage.apply(batch_job())
+    await harness.settled()
+    [applied] = await harness.apply(batch_job())
     assert applied.action == "unchanged"
     assert isinstance(applied.object, BatchJob)
     assert applied.object.spec.external == changed.spec.external
 
 
-async def a_reset_with_nothing_to_do_changes_nothing(stage: Stage) -> None:
-    await stage.apply(batch_job())
-    await stage.settled()
+async def a_reset_with_nothing_to_do_changes_nothing(harness: Harness) -> None:
+    await harness.apply(batch_job())
+    await harness.settled()
     name = ObjectName("default", "crawler")
-    before = await stage.desk.object(ME, "BatchJob", name)
+    before = await harness.desk.object(ME, "BatchJob", name)
     for _ in range(2):
-        assert await stage.desk.reset(ME, name) == before
-    assert await stage.desk.object(ME, "BatchJob", name) == before
+        assert await harness.desk.reset(ME, name) == before
+    assert await harness.desk.object(ME, "BatchJob", name) == before
 
 
 CLAIMS: tuple[Claim, ...] = (

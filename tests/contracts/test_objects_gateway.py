@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from shunter.engine.state.registries.objects import RECENT_MAX
+from shunter.engine.state.registries.objects import RECENT_EVENTS_MAX
 from shunter.ports.objects import ObjectQuery
-from tests.unit.gateway.harness import GatewayStage, play
+from tests.unit.gateway.harness import GatewayStage, run_scenario
 
-from .objects import CONTRACT, ME, Claim, Stage, batch_job, next_of, testbed
+from .objects import CONTRACT, ME, Claim, Harness, batch_job, next_of, testbed
 
 
 @pytest.mark.parametrize("claim", CONTRACT)
 def test_gateway_objects(claim: Claim) -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await claim(Stage(stage.gateway.objects, RECENT_MAX, stage.settle))
+    async def scenario(harness: GatewayStage) -> None:
+        await claim(Harness(harness.gateway.objects, RECENT_EVENTS_MAX, harness.settle))
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_watch_says_where_a_commit_ends() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        desk = stage.gateway.objects
+    async def scenario(harness: GatewayStage) -> None:
+        desk = harness.gateway.objects
         events, of_jobs = [await desk.watch(ME, ObjectQuery(kind), 0) for kind in (None, "BatchJob")]
         await desk.apply(ME, [batch_job("one"), testbed(), batch_job("two")], namespace="default")
         seen = [await next_of(events)]
@@ -34,4 +34,4 @@ def test_a_watch_says_where_a_commit_ends() -> None:
         await events.aclose()
         await of_jobs.aclose()
 
-    play(scene)
+    run_scenario(scenario)

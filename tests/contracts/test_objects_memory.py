@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from .memory_objects import MemoryObjectDesk
-from .objects import CONTRACT, Claim, Stage
+from .objects import CONTRACT, Claim, Harness
 
 
 @pytest.mark.parametrize("claim", CONTRACT)
 async def test_memory_objects(claim: Claim) -> None:
-    await claim(Stage(MemoryObjectDesk(remembered_max=50), remembered_max=50))
+    await claim(Harness(MemoryObjectDesk(remembered_max=50), remembered_max=50))

@@ -27,18 +27,18 @@ CONTAINER_FIELDS = frozenset(Container.__struct_fields__)
 @asynccontextmanager
 async def docker_staged(folder: Path, daemon: TestDaemon) -> AsyncIterator[DockerStage]:
     """An open runtime; afterwards no container of its home may be left."""
-    stage = DockerStage(folder / "home", daemon.host)
-    await stage.open()
+    harness = DockerStage(folder / "home", daemon.host)
+    await harness.open()
     try:
-        yield stage
+        yield harness
     finally:
-        for running in stage.running:
+        for running in harness.running:
             await running.remove()
-        await stage.runtime.close()
-        left = await stage.containers() if stage.attributes else []
+        await harness.runtime.close()
+        left = await harness.containers() if harness.attributes else []
         for container in left:
-            await stage.daemon.remove(container["Id"])
-        await stage.daemon.close()
+            await harness.daemon.remove(container["Id"])
+        await harness.daemon.close()
     assert not left, f"containers were left: {left}"
 
 

@@ -17,7 +17,7 @@ from shunter.worker.runtimes import registry
 from shunter.worker.runtimes.port import Attempt, Launch, NotStarted, Outcome, RuntimeGone, Usage
 from shunter.worker.runtimes.task_log import OUT
 from shunter.worker.settings import WorkerSettings
-from tests.services.worker_harness import Stage, staged
+from tests.services.worker_harness import Harness, staged
 
 
 class Box:
@@ -110,16 +110,16 @@ class Boxes:
 
 
 @asynccontextmanager
-async def boxed(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> AsyncIterator[tuple[Stage, Boxes]]:
+async def boxed(folder: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> AsyncIterator[tuple[Harness, Boxes]]:
     boxes = Boxes()
     plugin = Plugin(RUNTIMES, "box", "test 1", boxes.factory)
     monkeypatch.setattr(registry, "find_plugins", lambda _: [plugin])
-    async with staged(folder, **settings) as stage:
-        yield stage, boxes
+    async with staged(folder, **settings) as harness:
+        yield harness, boxes
 
 
-def order(stage: Stage, *command: str, **fields: Any) -> None:
-    stage.order(*(command or ("run",)), runtime="box", **fields)
+def order(harness: Harness, *command: str, **fields: Any) -> None:
+    harness.order(*(command or ("run",)), runtime="box", **fields)
 
 
 async def until(condition: Any) -> None:

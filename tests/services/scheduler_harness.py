@@ -90,10 +90,10 @@ async def scheduler_stage() -> AsyncIterator[SchedulerStage]:
     server = SchedulerServer(Schedulers(engine), Tokens({TOKEN: "anna"}).authenticate)
     port = await server.start()
     await workers.start(engine, simulated_hellos(NODES))
-    stage = SchedulerStage(engine, f"127.0.0.1:{port}")
-    await stage.until(lambda: engine.state.nodes.view.eligible.sum() == NODES, "the nodes are there")
+    harness = SchedulerStage(engine, f"127.0.0.1:{port}")
+    await harness.until(lambda: engine.state.nodes.view.eligible.sum() == NODES, "the nodes are there")
     try:
-        yield stage
+        yield harness
     finally:
         await engine.stop()
         await server.stop()

@@ -19,35 +19,35 @@ pytestmark = pytest.mark.services
 
 async def test_a_missing_image_is_pulled_and_the_log_tells(tmp_path: Path, docker: TestDaemon) -> None:
     with registry("first") as server:
-        async with docker_staged(tmp_path, docker) as stage:
-            outcome, out, err = await stage.run("/bin/cat", "/mark", image=server.image)
+        async with docker_staged(tmp_path, docker) as harness:
+            outcome, out, err = await harness.run("/bin/cat", "/mark", image=server.image)
             assert (outcome.exit_code, out) == (0, b"first")
             assert err.startswith(f"[shunter: image {server.image}: pulling]\n".encode())
             assert b": pulled in " in err
             asked = server.asked
-            _, out, err = await stage.run("/bin/cat", "/mark", image=server.image)
+            _, out, err = await harness.run("/bin/cat", "/mark", image=server.image)
             assert (out, err, server.asked) == (b"first", b"", asked)
 
 
 async def test_pull_always_asks_the_registry_again_and_never_does_not(tmp_path: Path, docker: TestDaemon) -> None:
     with registry("policy") as server:
-        async with docker_staged(tmp_path, docker) as stage:
+        async with docker_staged(tmp_path, docker) as harness:
             with pytest.raises(NotStarted, match="is not on the node, and pull: never"):
-                await stage.launch("/bin/true", image=server.image, pull="never")
+                await harness.launch("/bin/true", image=server.image, pull="never")
             assert server.asked == 0
-            await stage.run("/bin/true", image=server.image)
+            await harness.run("/bin/true", image=server.image)
             asked = server.asked
-            assert (await stage.run("/bin/true", image=server.image, pull="always"))[0].exit_code == 0
+            assert (await harness.run("/bin/true", image=server.image, pull="always"))[0].exit_code == 0
             assert server.asked > asked
 
 
 async def test_output_after_a_pull_survives_a_restart_of_the_worker(tmp_path: Path, docker: TestDaemon) -> None:
     with registry("restart") as server:
-        async with docker_staged(tmp_path, docker) as stage:
-            await stage.launch("/bin/sh", "-c", "echo task >&2; exit 1", image=server.image)
-            [running] = (await stage.restart()).values()
+        async with docker_staged(tmp_path, docker) as harness:
+            await harness.launch("/bin/sh", "-c", "echo task >&2; exit 1", image=server.image)
+            [running] = (await harness.restart()).values()
             assert (await running.ended()).exit_code == 1
-            lines = stage.read("stderr").splitlines()
+            lines = harness.read("stderr").splitlines()
             assert (lines[0].endswith(b"pulling]"), lines[-1], lines.count(b"task")) == (True, b"task", 1)
 
 
@@ -71,9 +71,9 @@ async def test_a_failure_that_may_pass_is_tried_again_with_a_growing_delay(docke
 async def test_an_image_that_no_registry_has_fails_at_once(tmp_path: Path, docker: TestDaemon) -> None:
     with registry() as server:
         image = f"127.0.0.1:{server.port}/nothing:7"
-        async with docker_staged(tmp_path, docker) as stage:
+        async with docker_staged(tmp_path, docker) as harness:
             with pytest.raises(NotStarted, match=f"image {image} cannot be pulled: .*unknown"):
-                await stage.launch("/bin/true", image=image)
+                await harness.launch("/bin/true", image=image)
         assert server.asked <= 3  # the daemon itself asks in several ways, once
 
 
@@ -140,7 +140,7 @@ async def test_a_registry_that_falls_silent_is_asked_again(docker: TestDaemon) -
 
 async def test_nothing_is_kept_of_an_attempt_that_did_not_start(tmp_path: Path, docker: TestDaemon) -> None:
     with registry() as server:
-        async with docker_staged(tmp_path, docker) as stage:
+        async with docker_staged(tmp_path, docker) as harness:
             with pytest.raises(NotStarted):
-                await stage.launch("/bin/true", image=f"127.0.0.1:{server.port}/nothing:7")
-            assert [path.name for path in (stage.settings.home / "docker").iterdir()] == ["id"]
+                await harness.launch("/bin/true", image=f"127.0.0.1:{server.port}/nothing:7")
+            assert [path.name for path in (harness.settings.home / "docker").iterdir()] == ["id"]

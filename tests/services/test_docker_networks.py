@@ -27,8 +27,8 @@ def bridge(docker: TestDaemon) -> TestDaemon:
 
 async def test_a_published_port_is_reached_on_the_node_and_at_the_container(tmp_path: Path, bridge: TestDaemon) -> None:
     port = Port("web-ui", 8080, free_port())
-    async with docker_staged(tmp_path, bridge) as stage:
-        running = await stage.launch("/bin/sh", "-c", SERVE, network="bridge", ports=(port,))
+    async with docker_staged(tmp_path, bridge) as harness:
+        running = await harness.launch("/bin/sh", "-c", SERVE, network="bridge", ports=(port,))
         assert await answer("127.0.0.1", port.host_port) == "served\n"
         host, number = running.address("web-ui")
         assert (host != "127.0.0.1", number) == (True, 8080)
@@ -36,29 +36,29 @@ async def test_a_published_port_is_reached_on_the_node_and_at_the_container(tmp_
         assert await answer(host, number) == "served\n"
         with pytest.raises(LookupError, match="port other"):
             running.address("other")
-        [again] = (await stage.restart()).values()
+        [again] = (await harness.restart()).values()
         assert again.address("web-ui") == (host, number)
 
 
 async def test_a_container_on_the_host_s_network_serves_the_host_port(tmp_path: Path, docker: TestDaemon) -> None:
     port = free_port()
-    async with docker_staged(tmp_path, docker) as stage:
+    async with docker_staged(tmp_path, docker) as harness:
         fields = {"network": "host", "ports": (Port("web-ui", port, port),), "env": {"SHUNTER_PORT_WEB_UI": str(port)}}
-        running = await stage.launch("/bin/sh", "-c", SERVE, **fields)
+        running = await harness.launch("/bin/sh", "-c", SERVE, **fields)
         assert running.address("web-ui") == ("127.0.0.1", port)
         assert await answer("127.0.0.1", port) == "served\n"
 
 
 async def test_a_port_that_is_taken_or_cannot_be_says_so(tmp_path: Path, bridge: TestDaemon) -> None:
-    async with docker_staged(tmp_path, bridge) as stage:
+    async with docker_staged(tmp_path, bridge) as harness:
         with pytest.raises(NotStarted, match="port web: a container without a network has no ports"):
-            await stage.launch("/bin/true", ports=(Port("web", 80, 8080),))
+            await harness.launch("/bin/true", ports=(Port("web", 80, 8080),))
         with socket.socket() as taken:
             taken.bind(("0.0.0.0", 0))
             taken.listen()
             number = taken.getsockname()[1]
             with pytest.raises(NotStarted, match=f"{number}.*in use"):
-                await stage.launch("/bin/true", network="bridge", ports=(Port("web", 80, number),))
+                await harness.launch("/bin/true", network="bridge", ports=(Port("web", 80, number),))
 
 
 def free_port() -> int:

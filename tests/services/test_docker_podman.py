@@ -59,17 +59,17 @@ def is_up(daemon: TestDaemon) -> bool:
 
 
 async def test_podman_runs_stops_and_finds_containers_again(tmp_path: Path, podman: TestDaemon) -> None:
-    async with docker_staged(tmp_path, podman) as stage:
-        assert stage.attributes["runtime.docker"]
-        outcome, out, err = await stage.run("/bin/sh", "-c", "echo out; echo err >&2; exit 5", image=IMAGE)
+    async with docker_staged(tmp_path, podman) as harness:
+        assert harness.attributes["runtime.docker"]
+        outcome, out, err = await harness.run("/bin/sh", "-c", "echo out; echo err >&2; exit 5", image=IMAGE)
         assert (outcome.exit_code, out, err) == (5, b"out\n", b"err\n")
         script = "trap 'exit 7' TERM; echo up; while :; do sleep 0.1; done"
-        running = await stage.launch("/bin/sh", "-c", script, image=IMAGE)
-        await until(lambda: stage.read() == b"up\n")
+        running = await harness.launch("/bin/sh", "-c", script, image=IMAGE)
+        await until(lambda: harness.read() == b"up\n")
         assert await running.execute(["/bin/echo", "beside"], 30.0) == (0, "beside")
         assert (await running.usage()) is not None
-        found = await stage.restart()
+        found = await harness.restart()
         assert set(found) == {Attempt(1, 0, 0, 1), Attempt(1, 0, 1, 1)}
         await found[Attempt(1, 0, 1, 1)].signal(signal.SIGTERM)
         assert (await found[Attempt(1, 0, 1, 1)].ended()).exit_code == 7
-        assert stage.read() == b"up\n"
+        assert harness.read() == b"up\n"

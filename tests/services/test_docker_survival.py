@@ -33,17 +33,17 @@ async def test_a_running_container_is_found_again_and_ends_as_if_nothing_had_hap
 ) -> None:
     gate = tmp_path / "gate"
     gate.mkdir()
-    async with docker_staged(tmp_path, docker) as stage:
-        first = await stage.launch("/bin/sh", "-c", ECHO, mounts=(Mount(str(gate), "/gate"),))
+    async with docker_staged(tmp_path, docker) as harness:
+        first = await harness.launch("/bin/sh", "-c", ECHO, mounts=(Mount(str(gate), "/gate"),))
         tell(gate, 1, "one\n")
-        await until(lambda: stage.read() == b"one\n")
-        found = await stage.restart()
+        await until(lambda: harness.read() == b"one\n")
+        found = await harness.restart()
         again = found[Attempt(1, 0, 0, 1)]
         assert abs(again.started_ms - first.started_ms) < 5000
         tell(gate, 2, "two\n")
         (gate / "end").touch()
         assert (await again.ended()).exit_code == 9
-        assert stage.read() == b"one\ntwo\n"
+        assert harness.read() == b"one\ntwo\n"
 
 
 @pytest.mark.parametrize("noted", ["never", "before the last output", "at the end"])
@@ -52,96 +52,98 @@ async def test_no_output_is_lost_or_doubled_when_the_worker_is_killed(
 ) -> None:
     gate = tmp_path / "gate"
     gate.mkdir()
-    async with docker_staged(tmp_path, docker) as stage:
-        await stage.launch("/bin/sh", "-c", ECHO, mounts=(Mount(str(gate), "/gate"),))
+    async with docker_staged(tmp_path, docker) as harness:
+        await harness.launch("/bin/sh", "-c", ECHO, mounts=(Mount(str(gate), "/gate"),))
         tell(gate, 1, "same\n" * 500)
-        await until(lambda: len(stage.read()) == 2500)
-        found = await stage.restart()
-        note = stage.settings.home / "docker" / "1-0-0-1.json"
+        await until(lambda: len(harness.read()) == 2500)
+        found = await harness.restart()
+        note = harness.settings.home / "docker" / "1-0-0-1.json"
         earlier = note.read_bytes()
         tell(gate, 2, "same\n" * 300 + "no newline")  # which the daemon keeps until the line ends
-        await until(lambda: len(stage.read()) == 4000)
-        await stage.runtime.close()
+        await until(lambda: len(harness.read()) == 4000)
+        await harness.runtime.close()
         if noted == "never":
             note.unlink()
         elif noted == "before the last output":
             note.write_bytes(earlier)
-        found = await stage.restart()
+        found = await harness.restart()
         tell(gate, 3, "\nsame\n")
         (gate / "end").touch()
         await found[Attempt(1, 0, 0, 1)].ended()
-        assert stage.read() == b"same\n" * 800 + b"no newline\nsame\n"
+        assert harness.read() == b"same\n" * 800 + b"no newline\nsame\n"
 
 
 async def test_a_container_that_ended_meanwhile_is_found_with_its_result_and_its_output(
     tmp_path: Path, docker: TestDaemon
 ) -> None:
-    async with docker_staged(tmp_path, docker) as stage:
-        running = await stage.launch("/bin/sh", "-c", "echo done; exit 3")
+    async with docker_staged(tmp_path, docker) as harness:
+        running = await harness.launch("/bin/sh", "-c", "echo done; exit 3")
         await running.ended()
-        await stage.launch("/bin/sh", "-c", "echo later; sleep 0.3; echo last; exit 4")
-        await stage.runtime.close()
+        await harness.launch("/bin/sh", "-c", "echo later; sleep 0.3; echo last; exit 4")
+        await harness.runtime.close()
 
         async def all_ended() -> bool:
-            return all(found["State"] == "exited" for found in await stage.containers())
+            return all(found["State"] == "exited" for found in await harness.containers())
 
         await until(all_ended)
-        found = await stage.restart()
+        found = await harness.restart()
         outcomes = {attempt.index: (await each.ended()).exit_code for attempt, each in found.items()}
         assert outcomes == {0: 3, 1: 4}
-        assert stage.read() == b"later\nlast\n"
+        assert harness.read() == b"later\nlast\n"
 
 
 async def test_containers_that_belong_to_nobody_are_removed_and_those_of_others_are_not(
     tmp_path: Path, docker: TestDaemon
 ) -> None:
-    async with docker_staged(tmp_path, docker) as stage, docker_staged(tmp_path / "other", docker) as other:
+    async with docker_staged(tmp_path, docker) as harness, docker_staged(tmp_path / "other", docker) as other:
         await other.launch("/bin/sleep", "60")
-        await stage.launch("/bin/sleep", "60")
-        await stage.launch("/bin/sleep", "60")
-        home_id = (stage.settings.home / "docker" / "id").read_text()
+        await harness.launch("/bin/sleep", "60")
+        await harness.launch("/bin/sleep", "60")
+        home_id = (harness.settings.home / "docker" / "id").read_text()
         labels = {HOME_LABEL: home_id, ATTEMPT_LABEL: "1-0-1-1"}
-        await stage.daemon.create(f"never-started-{home_id}", {"Image": IMAGE, "Cmd": ["/bin/true"], "Labels": labels})
-        del stage.launches[Attempt(1, 0, 0, 1)]
-        found = await stage.restart()
+        await harness.daemon.create(
+            f"never-started-{home_id}", {"Image": IMAGE, "Cmd": ["/bin/true"], "Labels": labels}
+        )
+        del harness.launches[Attempt(1, 0, 0, 1)]
+        found = await harness.restart()
         assert set(found) == {Attempt(1, 0, 1, 1)}
 
         async def one_is_left() -> bool:
-            return [each["State"] for each in await stage.containers()] == ["running"]
+            return [each["State"] for each in await harness.containers()] == ["running"]
 
         await until(one_is_left)
         assert [each["State"] for each in await other.containers()] == ["running"]
 
 
 async def test_a_container_that_somebody_removes_is_lost(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as stage:
-        running = await stage.launch("/bin/sleep", "60")
-        await stage.daemon.remove((await stage.inspect())["Id"])
+    async with docker_staged(tmp_path, docker) as harness:
+        running = await harness.launch("/bin/sleep", "60")
+        await harness.daemon.remove((await harness.inspect())["Id"])
         outcome = await asyncio.gather(running.ended(), return_exceptions=True)
         # Removal kills it first: whoever is quicker, it is not taken for a success.
         assert isinstance(outcome[0], RuntimeGone) or outcome[0].exit_code == 137  # type: ignore[union-attr]
 
 
 async def test_the_name_of_an_attempt_that_is_ordered_again_is_free(tmp_path: Path, docker: TestDaemon) -> None:
-    async with docker_staged(tmp_path, docker) as stage:
-        launch = stage.prepare("/bin/true")
-        stage.running.append(await stage.runtime.launch(launch))
-        stage.running.append(await stage.runtime.launch(launch))
-        assert (await stage.running[-1].ended()).exit_code == 0
-        assert len(await stage.containers()) == 1
+    async with docker_staged(tmp_path, docker) as harness:
+        launch = harness.prepare("/bin/true")
+        harness.running.append(await harness.runtime.launch(launch))
+        harness.running.append(await harness.runtime.launch(launch))
+        assert (await harness.running[-1].ended()).exit_code == 0
+        assert len(await harness.containers()) == 1
 
 
 async def test_without_a_daemon_there_is_no_attribute_and_what_is_launched_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shunter.worker.runtimes.docker.runtime.FIND_MAX_S", 0.0)
-    async with docker_staged(tmp_path, TestDaemon(tmp_path / "nowhere", 0, False)) as stage:
-        assert stage.attributes == {}
+    async with docker_staged(tmp_path, TestDaemon(tmp_path / "nowhere", 0, False)) as harness:
+        assert harness.attributes == {}
         with pytest.raises(RuntimeGone, match="no Docker daemon was found"):
-            await stage.launch("/bin/true")
+            await harness.launch("/bin/true")
         with pytest.raises(RuntimeGone, match="no Docker daemon was found"):
-            await stage.runtime.find(stage.launches)
-        assert await stage.runtime.find({}) == {}
+            await harness.runtime.find(harness.launches)
+        assert await harness.runtime.find({}) == {}
 
 
 async def test_what_could_not_be_removed_is_removed_when_the_daemon_answers_again(
@@ -158,19 +160,19 @@ async def test_what_could_not_be_removed_is_removed_when_the_daemon_answers_agai
             raise DaemonAway("not now")
         await answer(self, id)
 
-    async with docker_staged(tmp_path, docker) as stage:
-        running = await stage.launch("/bin/true")
+    async with docker_staged(tmp_path, docker) as harness:
+        running = await harness.launch("/bin/true")
         await running.ended()
         monkeypatch.setattr(Daemon, "remove", remove)
         await running.remove()
-        assert len(await stage.containers()) == 1
+        assert len(await harness.containers()) == 1
 
         async def it_is_gone() -> bool:
-            return not await stage.containers()
+            return not await harness.containers()
 
         await until(it_is_gone)
         assert tries == 3
-        stage.running.clear()
+        harness.running.clear()
 
 
 async def test_a_daemon_that_goes_and_comes_back_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,15 +181,15 @@ async def test_a_daemon_that_goes_and_comes_back_is_noticed(tmp_path: Path, monk
     monkeypatch.setattr("shunter.worker.runtimes.docker.runtime.CHECK_EVERY_S", 0.05)
     daemon = await asyncio.to_thread(docker_daemon.start)
     try:
-        async with docker_staged(tmp_path, daemon) as stage:
+        async with docker_staged(tmp_path, daemon) as harness:
             heard: list[dict[str, str]] = []
-            stage.runtime.changed = lambda attributes: heard.append(dict(attributes))
-            running = await stage.launch("/bin/sleep", "60")
+            harness.runtime.changed = lambda attributes: heard.append(dict(attributes))
+            running = await harness.launch("/bin/sleep", "60")
             os.kill(daemon.pid, signal.SIGTERM)
             await until(lambda: heard == [{}])
             daemon = await asyncio.to_thread(docker_daemon.start_again, daemon)
             await until(lambda: len(heard) == 2)
-            assert heard[1] == stage.attributes
+            assert heard[1] == harness.attributes
             outcome = await asyncio.wait_for(running.ended(), 60)
             assert outcome.exit_code != 0  # a daemon that ends takes its containers along
     finally:
@@ -200,14 +202,14 @@ async def test_the_first_call_in_vain_tells_that_the_daemon_is_gone(tmp_path: Pa
         pytest.skip(reason)
     daemon = await asyncio.to_thread(docker_daemon.start)
     try:
-        async with docker_staged(tmp_path, daemon) as stage:
+        async with docker_staged(tmp_path, daemon) as harness:
             heard: list[dict[str, str]] = []
-            stage.runtime.changed = lambda attributes: heard.append(dict(attributes))
-            running = await stage.launch("/bin/sleep", "60")
+            harness.runtime.changed = lambda attributes: heard.append(dict(attributes))
+            running = await harness.launch("/bin/sleep", "60")
             os.kill(daemon.pid, signal.SIGKILL)
             for _ in range(2):
                 with pytest.raises(RuntimeGone):
-                    await stage.launch("/bin/true")
+                    await harness.launch("/bin/true")
             with pytest.raises(RuntimeGone):
                 await running.execute(["/bin/true"], 5.0)
             assert heard == [{}]

@@ -41,8 +41,8 @@ class LastNode:
 
 
 @asynccontextmanager
-async def running(stage: SchedulerStage, policy: Any, **options: Any) -> AsyncIterator[ExternalScheduler]:
-    scheduler = ExternalScheduler(policy, stage.address, token=options.pop("token", TOKEN), **options)
+async def running(harness: SchedulerStage, policy: Any, **options: Any) -> AsyncIterator[ExternalScheduler]:
+    scheduler = ExternalScheduler(policy, harness.address, token=options.pop("token", TOKEN), **options)
     work = asyncio.create_task(asyncio.to_thread(scheduler.run))
     try:
         yield scheduler
@@ -61,40 +61,40 @@ def placed_by(scheduler: ExternalScheduler) -> int:
 
 
 async def test_a_policy_leads_from_another_thread() -> None:
-    async with scheduler_stage() as stage, running(stage, LastNode()) as scheduler:
-        stage.lead_from_outside("last-node")
-        await stage.until(lambda: stage.engine.schedulers.sessions(), "it is connected")
+    async with scheduler_stage() as harness, running(harness, LastNode()) as scheduler:
+        harness.lead_from_outside("last-node")
+        await harness.until(lambda: harness.engine.schedulers.sessions(), "it is connected")
         for number in range(5):
-            await stage.ended(await stage.submit(f"job-{number}", 3))
-        await stage.until(lambda: placed_by(scheduler) >= 15, "it has read all answers")
+            await harness.ended(await harness.submit(f"job-{number}", 3))
+        await harness.until(lambda: placed_by(scheduler) >= 15, "it has read all answers")
         assert placed_by(scheduler) == 15
         assert nodes_of(scheduler) == {3}
 
 
 async def test_it_renews_its_lease_while_there_is_nothing_to_do() -> None:
-    async with scheduler_stage() as stage:
-        stage.lead_from_outside("last-node", lease_s=1.0)
-        async with running(stage, LastNode()):
-            await stage.until(lambda: stage.engine.schedulers.sessions(), "it is connected")
-            [session] = stage.engine.schedulers.sessions()
+    async with scheduler_stage() as harness:
+        harness.lead_from_outside("last-node", lease_s=1.0)
+        async with running(harness, LastNode()):
+            await harness.until(lambda: harness.engine.schedulers.sessions(), "it is connected")
+            [session] = harness.engine.schedulers.sessions()
             await asyncio.sleep(2.5)
-            assert stage.engine.schedulers.sessions() == [session]
-            assert session.is_alive(int(stage.engine._now_ms()))
+            assert harness.engine.schedulers.sessions() == [session]
+            assert session.is_alive(int(harness.engine._now_ms()))
 
 
 async def test_one_that_thinks_too_long_is_replaced_until_it_is_done() -> None:
-    async with scheduler_stage() as stage:
-        stage.lead_from_outside("last-node", lease_s=1.0)
+    async with scheduler_stage() as harness:
+        harness.lead_from_outside("last-node", lease_s=1.0)
         policy = LastNode()
-        async with running(stage, policy) as scheduler:
-            await stage.until(lambda: stage.engine.schedulers.sessions(), "it is connected")
+        async with running(harness, policy) as scheduler:
+            await harness.until(lambda: harness.engine.schedulers.sessions(), "it is connected")
             policy.thinking = threading.Event()
-            await stage.ended(await stage.submit("in-its-stead"))
+            await harness.ended(await harness.submit("in-its-stead"))
             policy.thinking.set()
             policy.thinking = None
-            await stage.until(lambda: stage.engine.schedulers.is_led(stage.engine._now_ms()), "it leads again")
-            await stage.ended(await stage.submit("by-itself"))
-            await stage.until(lambda: nodes_of(scheduler) == {3}, "it has decided")
+            await harness.until(lambda: harness.engine.schedulers.is_led(harness.engine._now_ms()), "it leads again")
+            await harness.ended(await harness.submit("by-itself"))
+            await harness.until(lambda: nodes_of(scheduler) == {3}, "it has decided")
 
 
 async def test_a_shadow_is_told_how_often_it_agrees() -> None:
@@ -105,24 +105,24 @@ async def test_a_shadow_is_told_how_often_it_agrees() -> None:
             self.decide = build_policy("bin-pack").decide
 
     async with (
-        scheduler_stage() as stage,
-        running(stage, Same(), mode="shadow") as same,
-        running(stage, LastNode(), mode="shadow") as other,
+        scheduler_stage() as harness,
+        running(harness, Same(), mode="shadow") as same,
+        running(harness, LastNode(), mode="shadow") as other,
     ):
-        await stage.until(lambda: len(stage.engine.schedulers.sessions()) == 2, "both are connected")
+        await harness.until(lambda: len(harness.engine.schedulers.sessions()) == 2, "both are connected")
         for number in range(6):
-            await stage.ended(await stage.submit(f"job-{number}", 2))
-        await stage.until(lambda: same.agreed >= 6 and other.differed >= 6, "both have been compared")
+            await harness.ended(await harness.submit(f"job-{number}", 2))
+        await harness.until(lambda: same.agreed >= 6 and other.differed >= 6, "both have been compared")
         assert same.differed == 0
 
 
 async def test_what_will_not_pass_is_raised() -> None:
-    async with scheduler_stage() as stage:
+    async with scheduler_stage() as harness:
         with pytest.raises(Unauthorized, match="the token is missing or wrong"):
-            await asyncio.to_thread(ExternalScheduler(LastNode(), stage.address, token="wrong").run)
-        stage.lead_from_outside("last-node")
+            await asyncio.to_thread(ExternalScheduler(LastNode(), harness.address, token="wrong").run)
+        harness.lead_from_outside("last-node")
         policy = LastNode()
         policy.failure = RuntimeError("out of ideas")
         with pytest.raises(RuntimeError, match="out of ideas"):
-            await asyncio.to_thread(ExternalScheduler(policy, stage.address, token=TOKEN).run)
-        await stage.ended(await stage.submit("goes-on"))
+            await asyncio.to_thread(ExternalScheduler(policy, harness.address, token=TOKEN).run)
+        await harness.ended(await harness.submit("goes-on"))

@@ -21,7 +21,7 @@ from shunter.ports.callers import Caller
 from shunter.scheduler import ExternalScheduler, Room
 from shunter.simulation.workload.policies import Brains
 from shunter.simulation.world import Failed, simulate
-from tests.unit.engine.memory_flight_log import Tape
+from tests.unit.engine.memory_flight_log import MemoryFlightLog
 
 TOKEN = "correct-horse"
 SEEDS = (19, 43, 49, 56, 10, 18, 1, 2, 4, 6)
@@ -50,8 +50,8 @@ class WorstFit:
 def recorded() -> list[Step]:
     """What the policy was shown, and decided, in one life of a manager in a simulated world with crashes."""
     for seed in SEEDS:
-        lives: dict[int, Tape] = {}
-        brains = Brains(lambda _: WorstFit(), lambda number, lives=lives: lives.setdefault(number, Tape()))  # type: ignore[misc]
+        lives: dict[int, MemoryFlightLog] = {}
+        brains = Brains(lambda _: WorstFit(), lambda number, lives=lives: lives.setdefault(number, MemoryFlightLog()))  # type: ignore[misc]
         try:
             simulate(seed, brains=brains)
         except Failed:  # it knows nothing of gangs, so in some worlds somebody waits for ever

@@ -31,7 +31,7 @@ from shunter.simulation.world import simulate
 from tests.services.test_four_modes import over_grpc
 from tests.unit.api.fake_gateway import TOKEN
 from tests.unit.api.live_server import live_server
-from tests.unit.engine.memory_flight_log import Tape
+from tests.unit.engine.memory_flight_log import MemoryFlightLog
 
 SEEDS = (1_000_004, 1_000_007, 1_000_006, *range(1_000_010, 1_000_030))  # worlds with testbeds
 STEPS_MIN, ITEMS_MIN = 60, 20  # where something changed, and what was made or withdrawn
@@ -69,8 +69,11 @@ class Alternating:
 def recorded() -> list[Step]:
     """What the policy was shown, and decided, in one life of a manager in a simulated world with crashes."""
     for seed in SEEDS:
-        lives: dict[int, Tape] = {}
-        brains = Brains(lambda _: Alternating(), lambda number, lives=lives: lives.setdefault(number, Tape()))  # type: ignore[misc]
+        lives: dict[int, MemoryFlightLog] = {}
+        brains = Brains(
+            lambda _: Alternating(),
+            lambda number, lives=lives: lives.setdefault(number, MemoryFlightLog()),  # type: ignore[misc]
+        )
         simulate(seed, brains=brains)
         for tape in lives.values():
             steps = decided_steps(tape)
@@ -80,7 +83,7 @@ def recorded() -> list[Step]:
     raise AssertionError("no world is good for this")
 
 
-def decided_steps(tape: Tape) -> list[Step]:
+def decided_steps(tape: MemoryFlightLog) -> list[Step]:
     """What one session showed and the policy decided, from where everything was shown to where that is done again. It
     began without a memory: before that, there was nothing that it remembers."""
     shown: dict[int, Shown] = {}

@@ -26,17 +26,17 @@ async def next_with_work(stream: grpc.aio.UnaryStreamCall[pb.WatchRequest, pb.Si
 
 
 async def test_a_scheduler_in_any_language_places_tasks() -> None:
-    async with scheduler_stage() as stage, stage.stub() as stub:
-        stage.lead_from_outside("mine")
+    async with scheduler_stage() as harness, harness.stub() as stub:
+        harness.lead_from_outside("mine")
         stream = stub.watch()
         whole = await first(stream)
         assert whole.whole
         assert [node.name for node in whole.nodes if node.HasField("name")] == [
-            stage.engine.state.nodes.view.names[row] for row in range(1, NODES + 1)
+            harness.engine.state.nodes.view.names[row] for row in range(1, NODES + 1)
         ]
         assert whole.nodes[-1].capacity["cpu"] > 0
         assert whole.lease.lease_s == PATIENCE_S
-        job = await stage.submit("job", 2)
+        job = await harness.submit("job", 2)
         situation = await next_with_work(stream)
         assert not situation.whole
         [waiting] = situation.queued
@@ -45,7 +45,7 @@ async def test_a_scheduler_in_any_language_places_tasks() -> None:
         placement = pb.Placement(class_id=waiting.class_id, nodes=[1, 2], counts=[1, 1])
         answer = await stub.decide(token=whole.lease.token, based_on=situation.version, placements=[placement])
         assert (answer.placed, list(answer.refusals)) == (2, [])
-        await stage.ended(job)
+        await harness.ended(job)
         refused = await stub.decide(token=whole.lease.token, placements=[placement])
         assert refused.refusals[0].reason.startswith("no tasks of class")
         lease = await stub.renew(whole.lease.token)
@@ -59,7 +59,7 @@ async def code_of(call: object) -> tuple[grpc.StatusCode, str]:
 
 
 async def test_whoever_has_no_token_sees_nothing() -> None:
-    async with scheduler_stage() as stage, stage.stub("wrong") as stub:
+    async with scheduler_stage() as harness, harness.stub("wrong") as stub:
         for call in (first(stub.watch()), stub.decide(token="x"), stub.renew("x")):
             code, details = await code_of(call)
             assert code is grpc.StatusCode.UNAUTHENTICATED
@@ -67,7 +67,7 @@ async def test_whoever_has_no_token_sees_nothing() -> None:
 
 
 async def test_requests_that_cannot_be_meant_are_refused_with_the_fix() -> None:
-    async with scheduler_stage() as stage, stage.stub() as stub:
+    async with scheduler_stage() as harness, harness.stub() as stub:
         refused = [
             (stub.watch("Not A Name"), "is no name of a scheduler"),
             (stub.watch(wants=["everything"]), "choose of tasks, objects"),
@@ -80,7 +80,7 @@ async def test_requests_that_cannot_be_meant_are_refused_with_the_fix() -> None:
 
 
 async def test_a_void_token_is_refused_and_the_older_stream_ends() -> None:
-    async with scheduler_stage() as stage, stage.stub() as stub:
+    async with scheduler_stage() as harness, harness.stub() as stub:
         older = stub.watch()
         token = (await first(older)).lease.token
         newer = stub.watch()
@@ -92,7 +92,7 @@ async def test_a_void_token_is_refused_and_the_older_stream_ends() -> None:
 
 
 async def test_beyond_the_budget_the_caller_is_asked_for_patience() -> None:
-    async with scheduler_stage() as stage, stage.stub() as stub:
+    async with scheduler_stage() as harness, harness.stub() as stub:
         token = (await first(stub.watch())).lease.token
         calls = await asyncio.gather(*(stub.decide(token=token) for _ in range(250)), return_exceptions=True)
         busy = [call for call in calls if isinstance(call, grpc.aio.AioRpcError)]
@@ -105,44 +105,44 @@ async def test_beyond_the_budget_the_caller_is_asked_for_patience() -> None:
 
 
 async def test_a_stream_that_ends_gives_the_lead_back_at_once() -> None:
-    async with scheduler_stage() as stage, stage.stub() as stub:
-        stage.lead_from_outside("mine", lease_s=3_600.0)
+    async with scheduler_stage() as harness, harness.stub() as stub:
+        harness.lead_from_outside("mine", lease_s=3_600.0)
         stream = stub.watch()
         await first(stream)
-        job = await stage.submit("job")
+        job = await harness.submit("job")
         await asyncio.sleep(0.1)
-        assert job in stage.engine.state.jobs
+        assert job in harness.engine.state.jobs
         stream.cancel()
-        await stage.ended(job)
+        await harness.ended(job)
 
 
 async def test_a_silent_scheduler_is_replaced_and_leads_again_when_it_is_back() -> None:
-    async with scheduler_stage() as stage, stage.stub() as stub:
-        stage.lead_from_outside("mine", lease_s=0.2)
+    async with scheduler_stage() as harness, harness.stub() as stub:
+        harness.lead_from_outside("mine", lease_s=0.2)
         stream = stub.watch()
         await first(stream)
-        await stage.ended(await stage.submit("job"))
-        stage.engine.schedulers.set_lease(PATIENCE_S)
+        await harness.ended(await harness.submit("job"))
+        harness.engine.schedulers.set_lease(PATIENCE_S)
         again = stub.watch()
         token = (await first(again)).lease.token
-        job = await stage.submit("late")
+        job = await harness.submit("late")
         [waiting] = (await next_with_work(again)).queued
         placement = pb.Placement(class_id=waiting.class_id, nodes=[3], counts=[1])
         assert (await stub.decide(token=token, placements=[placement])).placed == 1
-        await stage.ended(job)
+        await harness.ended(job)
 
 
 async def test_a_shadow_sees_what_was_decided_and_changes_nothing() -> None:
-    async with scheduler_stage() as stage, stage.stub() as stub:
+    async with scheduler_stage() as harness, harness.stub() as stub:
         stream = stub.watch(mode="shadow")
-        await stage.until(lambda: stage.engine.schedulers.sessions(), "the shadow is there")
-        job = await stage.submit("job", 2)
+        await harness.until(lambda: harness.engine.schedulers.sessions(), "the shadow is there")
+        job = await harness.submit("job", 2)
         situation = await next_with_work(stream)
         assert situation.HasField("active")
         [placement] = situation.active.placements
         same = await stub.decide(token=situation.lease.token, number=situation.number, placements=[placement])
         assert same.agrees
-        await stage.ended(job)
+        await harness.ended(job)
         other = pb.Placement(class_id=placement.class_id, nodes=[1], counts=[1])
         code, _ = await code_of(stub.decide(token=situation.lease.token, number=situation.number, placements=[other]))
         assert code is grpc.StatusCode.FAILED_PRECONDITION, "it was compared already"

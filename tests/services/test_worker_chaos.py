@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.services.worker_harness import Stage, staged
+from tests.services.worker_harness import Harness, staged
 
 pytestmark = pytest.mark.services
 
@@ -22,8 +22,8 @@ ACCIDENTS = 12
 class Engine:
     """As much of an engine as is needed: orders again, as the next attempt, what was lost or is not held any longer."""
 
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
         self.attempts = dict.fromkeys(range(TASKS), 1)
         self.results: dict[int, tuple[int, int]] = {}  # index -> attempt and exit code
 
@@ -33,19 +33,19 @@ class Engine:
 
     def order(self, index: int) -> None:
         script = "sleep 0.00$((SHUNTER_TASK_INDEX % 9)); exit $((SHUNTER_TASK_INDEX % 5))"
-        self.stage.order("/bin/sh", "-c", script, first=index, attempt=self.attempts[index], width=WIDTH)
+        self.harness.order("/bin/sh", "-c", script, first=index, attempt=self.attempts[index], width=WIDTH)
 
     def hear(self) -> None:
         """Take what the stage has heard; lost attempts are followed by the next."""
-        stage = self.stage
-        for run in stage.ended:
+        harness = self.harness
+        for run in harness.ended:
             for place in range(len(run.ended_ms)):
                 index = run.first + place
                 if run.attempt == self.attempts[index]:
                     self.results[index] = run.attempt, run.exits[place] if run.exits else 0
-        lost = [(index, each.attempt) for each in stage.lost for index in range(each.first, each.last + 1)]
-        stage.ended.clear()
-        stage.lost.clear()
+        lost = [(index, each.attempt) for each in harness.lost for index in range(each.first, each.last + 1)]
+        harness.ended.clear()
+        harness.lost.clear()
         for index, attempt in lost:
             if attempt == self.attempts[index] and index not in self.results:
                 self.attempts[index] += 1
@@ -55,7 +55,7 @@ class Engine:
         """After a restart: what the inventory does not name was lost with the worker."""
         held = {
             index
-            for each in self.stage.inventories[-1].held
+            for each in self.harness.inventories[-1].held
             for index in range(each.first, each.last + 1)
             if each.attempt == self.attempts[index]
         }
@@ -70,24 +70,24 @@ async def test_every_task_ends_once_whatever_is_killed(tmp_path: Path) -> None:
     seed = random.randrange(2**32)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    async with staged(tmp_path, warm_keepers=2) as stage:
-        engine = Engine(stage)
+    async with staged(tmp_path, warm_keepers=2) as harness:
+        engine = Engine(harness)
         engine.order_all()
         for _ in range(ACCIDENTS):
             await asyncio.sleep(chance.uniform(0.0, 0.1))
             engine.hear()
             if chance.random() < 0.7:
-                pids = stage.keeper_pids()
+                pids = harness.keeper_pids()
                 if pids:
                     os.kill(chance.choice(pids), signal.SIGKILL)
             else:
-                await stage.worker.stop(end_keepers=False)
+                await harness.worker.stop(end_keepers=False)
                 engine.hear()
-                stage.messages.clear()
-                await stage.start()
+                harness.messages.clear()
+                await harness.start()
                 engine.compare()
         while len(engine.results) < TASKS:
-            await stage.until(lambda: stage.ended or stage.lost)
+            await harness.until(lambda: harness.ended or harness.lost)
             engine.hear()
         assert {index: code for index, (_, code) in engine.results.items()} == {i: i % 5 for i in range(TASKS)}
         assert max(engine.attempts.values()) <= 1 + ACCIDENTS

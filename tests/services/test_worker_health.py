@@ -14,7 +14,7 @@ from shunter.model.protocol.worker_messages import Health, Inventory, Report, St
 from shunter.plugins import HEALTH_CHECKS, Plugin
 from shunter.worker.health import checks
 from shunter.worker.health.port import Target, Unwell
-from tests.services.worker_harness import Stage, staged
+from tests.services.worker_harness import Harness, staged
 
 pytestmark = pytest.mark.services
 
@@ -33,12 +33,12 @@ http.server.HTTPServer(("127.0.0.1", int(os.environ["SHUNTER_PORT_WEB"])), Handl
 """
 
 
-def heard(stage: Stage) -> list[Health]:
-    return [each for m in stage.messages if isinstance(m, Report | Inventory) for each in m.health]
+def heard(harness: Harness) -> list[Health]:
+    return [each for m in harness.messages if isinstance(m, Report | Inventory) for each in m.health]
 
 
-def serve(stage: Stage, folder: Path, *health: HealthCheck, **fields: Any) -> None:
-    stage.order(sys.executable, "-c", SERVER, str(folder), ports=WEB, health=health, stop_grace_s=0.1, **fields)
+def serve(harness: Harness, folder: Path, *health: HealthCheck, **fields: Any) -> None:
+    harness.order(sys.executable, "-c", SERVER, str(folder), ports=WEB, health=health, stop_grace_s=0.1, **fields)
 
 
 def often(kind: str, **fields: Any) -> HealthCheck:
@@ -50,19 +50,19 @@ async def test_a_task_is_well_when_all_its_checks_pass_and_ended_when_one_fails_
     status = tmp_path / "ping"
     status.write_text("204")
     ready = tmp_path / "ready"
-    async with staged(tmp_path) as stage:
+    async with staged(tmp_path) as harness:
         serve(
-            stage, tmp_path, often("http", path="/ping", port="web"), often("tcp", port="80"),
+            harness, tmp_path, often("http", path="/ping", port="web"), often("tcp", port="80"),
             often("command", command=("test", "-e", str(ready))),
         )  # fmt: skip
-        [started] = await stage.until(lambda: stage.started)
+        [started] = await harness.until(lambda: harness.started)
         assert list(started.ports) == ["web"]
-        assert not heard(stage)
+        assert not heard(harness)
         ready.touch()
-        [well] = await stage.until(lambda: heard(stage))
+        [well] = await harness.until(lambda: heard(harness))
         assert (well.job, well.index, well.attempt, well.is_healthy, well.detail) == (1, 0, 1, True, "")
-        stage.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 0.0)]))
-        await stage.all_ended(1)
+        harness.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 0.0)]))
+        await harness.all_ended(1)
 
 
 @pytest.mark.parametrize(
@@ -74,102 +74,102 @@ async def test_an_unhealthy_task_is_ended_with_the_check_and_the_reason(
 ) -> None:
     status = tmp_path / "ping"
     status.write_text("302")
-    async with staged(tmp_path) as stage:
-        serve(stage, tmp_path, often("http", path="/ping", port="web", timeout_s=timeout_s, failures=2))
-        await stage.until(lambda: heard(stage))
+    async with staged(tmp_path) as harness:
+        serve(harness, tmp_path, often("http", path="/ping", port="web", timeout_s=timeout_s, failures=2))
+        await harness.until(lambda: heard(harness))
         status.write_text(answer)
-        await stage.all_ended(1)
-        [well, unwell] = heard(stage)
+        await harness.all_ended(1)
+        [well, unwell] = heard(harness)
         assert (well.is_healthy, unwell.is_healthy) == (True, False)
         detail = f"http check of /ping on port web failed 2 times in a row: {reason}"
         assert unwell.detail == detail
-        ended = stage.ended[0]
+        ended = harness.ended[0]
         assert (ended.how, ended.detail, ended.exits) == ("unhealthy", detail, [143])
 
 
 async def test_a_task_that_never_gets_well_is_ended_after_its_grace(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
+    async with staged(tmp_path) as harness:
         check = often("tcp", port="web", failures=3, start_grace_s=0.3)
-        stage.order("/bin/sleep", "60", ports=WEB, health=(check,))
-        await stage.all_ended(1)
-        ended = stage.ended[0]
+        harness.order("/bin/sleep", "60", ports=WEB, health=(check,))
+        await harness.all_ended(1)
+        ended = harness.ended[0]
         assert ended.how == "unhealthy"
         assert ended.detail.startswith("tcp check of port web failed 3 times in a row: ")
         assert ended.ended_ms[0] - ended.started_ms[0] >= 300
-        assert [each.is_healthy for each in heard(stage)] == [False]
+        assert [each.is_healthy for each in heard(harness)] == [False]
 
 
 async def test_a_command_check_runs_in_the_task_s_folder_with_its_variables(tmp_path: Path) -> None:
     script = "echo $FLAG > here; exec sleep 60"
     check = often("command", command=("/bin/sh", "-c", '[ "$(cat here)" = "$FLAG" ] || { echo not there; exit 3; }'))
-    async with staged(tmp_path) as stage:
-        stage.order("/bin/sh", "-c", script, health=(check,), env={"FLAG": "raised"})
-        [well] = await stage.until(lambda: heard(stage))
+    async with staged(tmp_path) as harness:
+        harness.order("/bin/sh", "-c", script, health=(check,), env={"FLAG": "raised"})
+        [well] = await harness.until(lambda: heard(harness))
         assert well.is_healthy
         impatient = msgspec.structs.replace(check, start_grace_s=0.0)
-        stage.order("/bin/sleep", "60", job=2, reservation=2, health=(impatient,), env={"FLAG": "raised"})
-        await stage.all_ended(1)
-        assert stage.ended[0].job == 2
-        assert stage.ended[0].detail.endswith("exited with 3: cat: here: No such file or directory not there")
-        stage.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 0.0)]))
-        await stage.all_ended(2)
+        harness.order("/bin/sleep", "60", job=2, reservation=2, health=(impatient,), env={"FLAG": "raised"})
+        await harness.all_ended(1)
+        assert harness.ended[0].job == 2
+        assert harness.ended[0].detail.endswith("exited with 3: cat: here: No such file or directory not there")
+        harness.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 0.0)]))
+        await harness.all_ended(2)
 
 
 async def test_a_command_that_takes_too_long_is_killed_and_counts_as_a_failure(tmp_path: Path) -> None:
     check = often(
         "command", command=("/bin/sh", "-c", "sleep 61 & sleep 62"), timeout_s=0.1, failures=1, start_grace_s=0.0
     )
-    async with staged(tmp_path) as stage:
-        stage.order("/bin/sleep", "60", health=(check,))
-        await stage.all_ended(1)
+    async with staged(tmp_path) as harness:
+        harness.order("/bin/sleep", "60", health=(check,))
+        await harness.all_ended(1)
         expected = "command check /bin/sh -c sleep 61 & sleep 62 failed: no answer within 0.1 s"
-        assert stage.ended[0].detail == expected
+        assert harness.ended[0].detail == expected
 
 
 async def test_checks_start_again_when_the_worker_does(tmp_path: Path) -> None:
     status = tmp_path / "ping"
     status.write_text("200")
-    async with staged(tmp_path) as stage:
-        serve(stage, tmp_path, often("http", path="ping", port="web", failures=1))
-        await stage.until(lambda: heard(stage))
-        await stage.restart()
-        await stage.until(lambda: heard(stage))
-        assert heard(stage)[0].is_healthy
-        stage.worker.disconnected("test")
-        stage.forget()
-        stage.worker.connected(stage)
-        await stage.until(lambda: stage.inventories)
-        assert [each.is_healthy for each in stage.inventories[0].health] == [True]
+    async with staged(tmp_path) as harness:
+        serve(harness, tmp_path, often("http", path="ping", port="web", failures=1))
+        await harness.until(lambda: heard(harness))
+        await harness.restart()
+        await harness.until(lambda: heard(harness))
+        assert heard(harness)[0].is_healthy
+        harness.worker.disconnected("test")
+        harness.forget()
+        harness.worker.connected(harness)
+        await harness.until(lambda: harness.inventories)
+        assert [each.is_healthy for each in harness.inventories[0].health] == [True]
         status.write_text("404")
-        await stage.all_ended(1)
-        assert (stage.ended[0].how, stage.ended[0].detail) == (
+        await harness.all_ended(1)
+        assert (harness.ended[0].how, harness.ended[0].detail) == (
             "unhealthy", "http check of ping on port web failed: answered 404",
         )  # fmt: skip
 
 
 async def test_an_unhealthy_end_survives_a_restart_of_the_worker(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
-        stage.is_open = False
+    async with staged(tmp_path) as harness:
+        harness.is_open = False
         check = often("tcp", port="web", failures=1, start_grace_s=0.0)
         script = "trap '' TERM; while :; do sleep 0.01; done"
-        stage.order("/bin/sh", "-c", script, ports=WEB, health=(check,), stop_grace_s=1.0)
-        await stage.until(lambda: heard(stage))
-        await stage.restart()
-        await stage.all_ended(1)
-        assert (stage.ended[0].how, stage.ended[0].exits) == ("unhealthy", [137])
-        assert "tcp check of port web failed" in stage.ended[0].detail
+        harness.order("/bin/sh", "-c", script, ports=WEB, health=(check,), stop_grace_s=1.0)
+        await harness.until(lambda: heard(harness))
+        await harness.restart()
+        await harness.all_ended(1)
+        assert (harness.ended[0].how, harness.ended[0].exits) == ("unhealthy", [137])
+        assert "tcp check of port web failed" in harness.ended[0].detail
 
 
 async def test_a_stopped_task_is_not_called_unhealthy(tmp_path: Path) -> None:
     status = tmp_path / "ping"
     status.write_text("200")
-    async with staged(tmp_path) as stage:
-        serve(stage, tmp_path, often("http", path="/ping", failures=1))
-        await stage.until(lambda: heard(stage))
-        stage.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 5.0)]))
-        await stage.all_ended(1)
-        assert stage.ended[0].how == "stopped"
-        assert [each.is_healthy for each in heard(stage)] == [True]
+    async with staged(tmp_path) as harness:
+        serve(harness, tmp_path, often("http", path="/ping", failures=1))
+        await harness.until(lambda: heard(harness))
+        harness.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 5.0)]))
+        await harness.all_ended(1)
+        assert harness.ended[0].how == "stopped"
+        assert [each.is_healthy for each in heard(harness)] == [True]
 
 
 async def test_plugins_bring_checks_and_an_unknown_kind_never_passes(
@@ -182,15 +182,15 @@ async def test_plugins_bring_checks_and_an_unknown_kind_never_passes(
 
     plugin = Plugin(HEALTH_CHECKS, "mood", "test 1", check_mood)
     monkeypatch.setattr(checks, "find_plugins", lambda _: [plugin])
-    async with staged(tmp_path) as stage:
+    async with staged(tmp_path) as harness:
         script = "echo good > mood; exec sleep 60"
-        stage.order("/bin/sh", "-c", script, health=(often("mood", options={"wanted": "good"}),))
-        [well] = await stage.until(lambda: heard(stage))
+        harness.order("/bin/sh", "-c", script, health=(often("mood", options={"wanted": "good"}),))
+        [well] = await harness.until(lambda: heard(harness))
         assert well.is_healthy
-        await stage.run(
+        await harness.run(
             "/bin/sleep", "60", job=2, reservation=2, health=(often("karma", failures=1, start_grace_s=0.0),)
         )
-        assert stage.ended[0].how == "unhealthy"
-        assert "no health check of the kind karma" in stage.ended[0].detail
-        stage.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 0.0)]))
-        await stage.all_ended(2)
+        assert harness.ended[0].how == "unhealthy"
+        assert "no health check of the kind karma" in harness.ended[0].detail
+        harness.worker.received(Stop(1, [StopRange(1, 0, 0, 0, 0.0)]))
+        await harness.all_ended(2)

@@ -9,7 +9,7 @@ from pathlib import Path
 from shunter.model.protocol.worker_messages import Heartbeat, MachineSample, SetHeartbeat, TaskStats
 from shunter.worker.samples import SAMPLES_KEPT_MAX, TASK_AGE_MIN_S
 from shunter.worker.stats import machine_usage
-from tests.services.worker_harness import PATIENCE_S, Stage, staged
+from tests.services.worker_harness import PATIENCE_S, Harness, staged
 
 CHILD_HOLDS = """
 import os, time
@@ -21,69 +21,69 @@ os.wait()
 """
 
 
-def samples(stage: Stage) -> list[MachineSample]:
-    return [sample for message in stage.messages if isinstance(message, Heartbeat) for sample in message.samples]
+def samples(harness: Harness) -> list[MachineSample]:
+    return [sample for message in harness.messages if isinstance(message, Heartbeat) for sample in message.samples]
 
 
-def of_task(stage: Stage, index: int) -> list[tuple[int, TaskStats]]:
-    return [(sample.at_ms, task) for sample in samples(stage) for task in sample.tasks if task.index == index]
+def of_task(harness: Harness, index: int) -> list[tuple[int, TaskStats]]:
+    return [(sample.at_ms, task) for sample in samples(harness) for task in sample.tasks if task.index == index]
 
 
 async def test_a_task_is_sampled_with_its_children(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
-        stage.worker.received(SetHeartbeat(0.2))
+    async with staged(tmp_path) as harness:
+        harness.worker.received(SetHeartbeat(0.2))
         out = str(tmp_path / "out")
-        stage.order(sys.executable, "-I", "-S", "-c", CHILD_HOLDS, env={"OUT": out})
+        harness.order(sys.executable, "-I", "-S", "-c", CHILD_HOLDS, env={"OUT": out})
 
         def holding() -> bool:
-            return any(task.memory_bytes > 50 * 2**20 and task.processes == 2 for _, task in of_task(stage, 0))
+            return any(task.memory_bytes > 50 * 2**20 and task.processes == 2 for _, task in of_task(harness, 0))
 
-        await stage.until(holding)
-        at_ms, task = of_task(stage, 0)[-1]
+        await harness.until(holding)
+        at_ms, task = of_task(harness, 0)[-1]
         assert (task.job, task.group, task.attempt) == (1, 0, 1)
-        assert task.started_ms == stage.started[0].started_ms and at_ms - task.started_ms >= TASK_AGE_MIN_S * 1000
-        times = [at_ms for at_ms, _ in of_task(stage, 0)]
+        assert task.started_ms == harness.started[0].started_ms and at_ms - task.started_ms >= TASK_AGE_MIN_S * 1000
+        times = [at_ms for at_ms, _ in of_task(harness, 0)]
         assert times == sorted(set(times)), "each sample is sent once, in order"
 
 
 async def test_what_the_processor_does_for_a_task_is_counted(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
-        stage.worker.received(SetHeartbeat(0.2))
-        stage.order("/bin/sh", "-c", "while :; do :; done")
-        await stage.until(lambda: len(of_task(stage, 0)) >= 3)
-        sums = [task.cpu_s for _, task in of_task(stage, 0)]
+    async with staged(tmp_path) as harness:
+        harness.worker.received(SetHeartbeat(0.2))
+        harness.order("/bin/sh", "-c", "while :; do :; done")
+        await harness.until(lambda: len(of_task(harness, 0)) >= 3)
+        sums = [task.cpu_s for _, task in of_task(harness, 0)]
         assert sums == sorted(sums) and sums[-1] > sums[0] > 0
 
 
 async def test_short_tasks_are_not_looked_at(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
-        stage.worker.received(SetHeartbeat(0.2))
-        stage.order("/bin/true", last=499, count=500)
-        await stage.all_ended(500)
-        before = len(samples(stage))
-        await stage.until(lambda: len(samples(stage)) > before)
-        assert not any(sample.tasks for sample in samples(stage))
+    async with staged(tmp_path) as harness:
+        harness.worker.received(SetHeartbeat(0.2))
+        harness.order("/bin/true", last=499, count=500)
+        await harness.all_ended(500)
+        before = len(samples(harness))
+        await harness.until(lambda: len(samples(harness)) > before)
+        assert not any(sample.tasks for sample in samples(harness))
 
 
 async def test_samples_wait_for_a_manager_that_is_away(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
-        stage.worker.received(SetHeartbeat(0.2))
-        stage.order("/bin/sleep", "600")
-        await stage.until(lambda: of_task(stage, 0))
-        stage.worker.disconnected("the manager is away")
-        stage.forget()
-        taken = stage.worker._samples._taken
+    async with staged(tmp_path) as harness:
+        harness.worker.received(SetHeartbeat(0.2))
+        harness.order("/bin/sleep", "600")
+        await harness.until(lambda: of_task(harness, 0))
+        harness.worker.disconnected("the manager is away")
+        harness.forget()
+        taken = harness.worker._samples._taken
         async with asyncio.timeout(PATIENCE_S):
             while len(taken) < 2:
                 await asyncio.sleep(0.05)
-        stage.worker.connected(stage)
-        await stage.until(lambda: len(of_task(stage, 0)) >= 2)
+        harness.worker.connected(harness)
+        await harness.until(lambda: len(of_task(harness, 0)) >= 2)
 
 
 async def test_a_heartbeat_always_has_the_machine_and_never_too_much(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
-        await stage.until(lambda: samples(stage))
-        taken = stage.worker._samples._taken
+    async with staged(tmp_path) as harness:
+        await harness.until(lambda: samples(harness))
+        taken = harness.worker._samples._taken
         taken.extend(MachineSample(at_ms, 0.0, 0, 0, 0, 0, 0) for at_ms in range(1_000))
         assert [sample.at_ms for sample in taken] == list(range(1_000 - SAMPLES_KEPT_MAX, 1_000))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shunter.worker.process import keeper_pool, launcher
-from tests.services.worker_harness import Stage, exits, gone, groups_left, is_running, marked_pids, staged
+from tests.services.worker_harness import Harness, exits, gone, groups_left, is_running, marked_pids, staged
 
 pytestmark = pytest.mark.services
 
@@ -21,44 +21,44 @@ LIMITS = pytest.mark.parametrize("cgroups", [True, False], ids=["cgroups", "rlim
 
 async def test_a_worker_that_restarts_finds_its_running_task_and_later_its_result(tmp_path: Path) -> None:
     go_on = tmp_path / "go-on"
-    async with staged(tmp_path) as stage:
-        stage.order("/bin/sh", "-c", f"echo begun; until [ -e {go_on} ]; do sleep 0.01; done; exit 5", last=1)
-        first = (await stage.until(lambda: stage.started))[0]
-        keepers = stage.keeper_pids()
-        await stage.restart()
-        assert stage.keeper_pids() == keepers
-        running = [held for held in stage.inventories[0].held if held.running]
+    async with staged(tmp_path) as harness:
+        harness.order("/bin/sh", "-c", f"echo begun; until [ -e {go_on} ]; do sleep 0.01; done; exit 5", last=1)
+        first = (await harness.until(lambda: harness.started))[0]
+        keepers = harness.keeper_pids()
+        await harness.restart()
+        assert harness.keeper_pids() == keepers
+        running = [held for held in harness.inventories[0].held if held.running]
         assert [(held.first, held.started_ms, held.record) for held in running] == [(0, first.started_ms, first.record)]
         go_on.touch()
-        stage.order("/bin/sh", "-c", "exit 5", last=1)  # the manager orders again what the inventory lacked
-        assert await stage.all_ended(2) == {0: 5, 1: 5}
-        assert (await stage.read(first)).data == b"begun\n"
+        harness.order("/bin/sh", "-c", "exit 5", last=1)  # the manager orders again what the inventory lacked
+        assert await harness.all_ended(2) == {0: 5, 1: 5}
+        assert (await harness.read(first)).data == b"begun\n"
 
 
 async def test_results_that_nobody_acknowledged_survive_the_worker(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
-        stage.acknowledges = False
-        stage.order("/bin/sh", "-c", "exit $SHUNTER_TASK_INDEX", last=9)
-        await stage.all_ended(10)
-        stage.acknowledges = True
-        await stage.restart()
-        assert exits(stage.inventories[0].ended) == {index: index for index in range(10)}
+    async with staged(tmp_path) as harness:
+        harness.acknowledges = False
+        harness.order("/bin/sh", "-c", "exit $SHUNTER_TASK_INDEX", last=9)
+        await harness.all_ended(10)
+        harness.acknowledges = True
+        await harness.restart()
+        assert exits(harness.inventories[0].ended) == {index: index for index in range(10)}
         await asyncio.sleep(0)  # the acknowledgement is on its way to the keeper
-        await stage.restart()
-        assert stage.inventories[0].ended == []
+        await harness.restart()
+        assert harness.inventories[0].ended == []
 
 
 async def test_tasks_go_on_and_end_while_there_is_no_worker(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
-    async with staged(tmp_path) as stage:
-        stage.order("/bin/sh", "-c", f"sleep 0.1; echo done > {mark}; exit 3")
-        await stage.until(lambda: stage.started)
-        await stage.worker.stop(end_keepers=False)
+    async with staged(tmp_path) as harness:
+        harness.order("/bin/sh", "-c", f"sleep 0.1; echo done > {mark}; exit 3")
+        await harness.until(lambda: harness.started)
+        await harness.worker.stop(end_keepers=False)
         while not mark.exists():
             await asyncio.sleep(0.01)
-        stage.forget()
-        await stage.start()
-        assert await stage.all_ended(1) == {0: 3}
+        harness.forget()
+        await harness.start()
+        assert await harness.all_ended(1) == {0: 3}
 
 
 @LIMITS
@@ -67,34 +67,34 @@ async def test_when_a_keeper_is_killed_its_tasks_are_lost_and_their_processes_en
 ) -> None:
     pids = tmp_path / "pids"
     script = f"(setsid sleep 60 & echo $! >> {pids}); echo $$ >> {pids}; exec sleep 60"
-    async with staged(tmp_path, cgroups=cgroups) as stage:
-        stage.order("/bin/sh", "-c", script, last=4)
-        await stage.until(lambda: stage.started)
+    async with staged(tmp_path, cgroups=cgroups) as harness:
+        harness.order("/bin/sh", "-c", script, last=4)
+        await harness.until(lambda: harness.started)
         while len(pids.read_text().split()) < 2 if pids.exists() else True:
             await asyncio.sleep(0.005)
-        [keeper] = stage.keeper_pids()
+        [keeper] = harness.keeper_pids()
         os.kill(keeper, signal.SIGKILL)
-        lost = (await stage.until(lambda: stage.lost))[0]
+        lost = (await harness.until(lambda: harness.lost))[0]
         assert lost.first == 0
         assert f"its keeper (process {keeper}) died" in lost.reason
         # Whatever is lost runs again elsewhere, so it must not run here any more by the time that is said.
         assert not [pid for pid in pids.read_text().split() if is_running(int(pid))]
         # The lane gets a new keeper, which runs what still waits.
-        assert (await stage.run("/bin/true", job=2, reservation=2)).exits == []
-        assert keeper not in stage.keeper_pids()
+        assert (await harness.run("/bin/true", job=2, reservation=2)).exits == []
+        assert keeper not in harness.keeper_pids()
 
 
 async def test_results_reported_before_a_keeper_died_stay_reported(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
-        stage.acknowledges = False
-        await stage.run("/bin/sh", "-c", "exit 6")
-        [keeper] = stage.keeper_pids()
+    async with staged(tmp_path) as harness:
+        harness.acknowledges = False
+        await harness.run("/bin/sh", "-c", "exit 6")
+        [keeper] = harness.keeper_pids()
         os.kill(keeper, signal.SIGKILL)
         await gone(keeper)
-        stage.worker.disconnected("test")
-        stage.forget()
-        stage.worker.connected(stage)
-        inventory = (await stage.until(lambda: stage.inventories))[0]
+        harness.worker.disconnected("test")
+        harness.forget()
+        harness.worker.connected(harness)
+        inventory = (await harness.until(lambda: harness.inventories))[0]
         assert exits(inventory.ended) == {0: 6}
         assert inventory.lost == []
 
@@ -103,18 +103,18 @@ async def test_results_reported_before_a_keeper_died_stay_reported(tmp_path: Pat
 async def test_what_a_keeper_left_that_died_without_a_worker_is_ended_by_the_next_one(
     tmp_path: Path, cgroups: bool
 ) -> None:
-    async with staged(tmp_path, cgroups=cgroups) as stage:
-        stage.order("/bin/sleep", "60")
-        await stage.until(lambda: stage.started)
-        [keeper] = stage.keeper_pids()
-        await stage.worker.stop(end_keepers=False)
+    async with staged(tmp_path, cgroups=cgroups) as harness:
+        harness.order("/bin/sleep", "60")
+        await harness.until(lambda: harness.started)
+        [keeper] = harness.keeper_pids()
+        await harness.worker.stop(end_keepers=False)
         os.kill(keeper, signal.SIGKILL)
         await gone(keeper)
-        assert marked_pids(stage.home)
-        stage.forget()
-        await stage.start()
-        assert stage.inventories[0].held == []
-        assert set(marked_pids(stage.home)) <= set(stage.keeper_pids())
+        assert marked_pids(harness.home)
+        harness.forget()
+        await harness.start()
+        assert harness.inventories[0].held == []
+        assert set(marked_pids(harness.home)) <= set(harness.keeper_pids())
 
 
 @LIMITS
@@ -122,17 +122,17 @@ async def test_a_keeper_that_does_not_answer_is_ended_rather_than_left_to_wake_u
     tmp_path: Path, cgroups: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(launcher, "ATTACH_MAX_S", 0.2)
-    async with staged(tmp_path, cgroups=cgroups) as stage:
-        stage.order("/bin/sleep", "60", last=3)
-        await stage.until(lambda: stage.started)
-        [keeper] = stage.keeper_pids()
-        await stage.worker.stop(end_keepers=False)
+    async with staged(tmp_path, cgroups=cgroups) as harness:
+        harness.order("/bin/sleep", "60", last=3)
+        await harness.until(lambda: harness.started)
+        [keeper] = harness.keeper_pids()
+        await harness.worker.stop(end_keepers=False)
         os.kill(keeper, signal.SIGSTOP)
-        stage.forget()
-        await stage.start()
-        assert stage.inventories[0].held == []
+        harness.forget()
+        await harness.start()
+        assert harness.inventories[0].held == []
         await gone(keeper)
-        assert (await stage.run("/bin/true", attempt=2)).exits == []
+        assert (await harness.run("/bin/true", attempt=2)).exits == []
 
 
 async def test_keepers_that_cannot_start_are_tried_again_and_not_too_often(
@@ -143,74 +143,74 @@ async def test_keepers_that_cannot_start_are_tried_again_and_not_too_often(
     works = launcher.KEEPER_PROGRAM
     monkeypatch.setattr(launcher, "KEEPER_PROGRAM", str(broken))
     monkeypatch.setattr(keeper_pool, "START_AGAIN_S", 0.3)
-    async with staged(tmp_path) as stage:
+    async with staged(tmp_path) as harness:
         began_s = time.monotonic()
-        stage.order("/bin/true")
+        harness.order("/bin/true")
         while not tries.exists() or len(tries.read_text()) < 3:
             await asyncio.sleep(0.01)
         assert len(tries.read_text()) <= 2 + (time.monotonic() - began_s) / keeper_pool.START_AGAIN_S
         monkeypatch.setattr(launcher, "KEEPER_PROGRAM", works)
-        assert await stage.all_ended(1) == {0: 0}
+        assert await harness.all_ended(1) == {0: 0}
 
 
 async def test_a_keeper_is_deaf_to_the_signals_that_end_its_worker(tmp_path: Path) -> None:
-    async with staged(tmp_path) as stage:
-        stage.order("/bin/sh", "-c", "sleep 0.2; exit 4")
-        await stage.until(lambda: stage.started)
-        [keeper] = stage.keeper_pids()
+    async with staged(tmp_path) as harness:
+        harness.order("/bin/sh", "-c", "sleep 0.2; exit 4")
+        await harness.until(lambda: harness.started)
+        [keeper] = harness.keeper_pids()
         assert os.getsid(keeper) == keeper
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
             os.kill(keeper, number)
-        assert await stage.all_ended(1) == {0: 4}
-        assert stage.keeper_pids() == [keeper]
+        assert await harness.all_ended(1) == {0: 4}
+        assert harness.keeper_pids() == [keeper]
 
 
 async def test_keepers_and_tasks_end_when_their_home_is_gone(tmp_path: Path) -> None:
-    stage = Stage(tmp_path / "home")
-    await stage.start()
-    stage.order("/bin/sleep", "60")
-    await stage.until(lambda: stage.started)
-    [keeper] = stage.keeper_pids()
-    await stage.worker.stop(end_keepers=False)
-    shutil.rmtree(stage.home)
+    harness = Harness(tmp_path / "home")
+    await harness.start()
+    harness.order("/bin/sleep", "60")
+    await harness.until(lambda: harness.started)
+    [keeper] = harness.keeper_pids()
+    await harness.worker.stop(end_keepers=False)
+    shutil.rmtree(harness.home)
     await gone(keeper)
-    assert marked_pids(stage.home) == []
-    assert groups_left(stage.home) == []
+    assert marked_pids(harness.home) == []
+    assert groups_left(harness.home) == []
 
 
 async def test_a_keeper_with_nothing_to_run_and_no_worker_ends(tmp_path: Path) -> None:
-    stage = Stage(tmp_path / "home", keeper_alone_max_s=0.2)
-    await stage.start()
-    stage.order("/bin/sh", "-c", f"sleep 0.5; echo done > {tmp_path}/mark")
-    await stage.until(lambda: stage.started)
-    [keeper] = stage.keeper_pids()
-    await stage.worker.stop(end_keepers=False)
+    harness = Harness(tmp_path / "home", keeper_alone_max_s=0.2)
+    await harness.start()
+    harness.order("/bin/sh", "-c", f"sleep 0.5; echo done > {tmp_path}/mark")
+    await harness.until(lambda: harness.started)
+    [keeper] = harness.keeper_pids()
+    await harness.worker.stop(end_keepers=False)
     await gone(keeper)
     assert (tmp_path / "mark").exists()
-    assert groups_left(stage.home) == []
+    assert groups_left(harness.home) == []
 
 
 async def test_a_home_with_a_long_path_works(tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 30) / ("longer" * 10)
     folder.mkdir(parents=True)
-    async with staged(folder) as stage:
-        assert len(str(stage.home)) > 150
-        assert (await stage.run("/bin/true")).exits == []
-        await stage.restart()
-        assert (await stage.run("/bin/true", first=1)).exits == []
+    async with staged(folder) as harness:
+        assert len(str(harness.home)) > 150
+        assert (await harness.run("/bin/true")).exits == []
+        await harness.restart()
+        assert (await harness.run("/bin/true", first=1)).exits == []
 
 
 async def test_keepers_beyond_the_warm_ones_retire_when_they_are_idle(tmp_path: Path) -> None:
-    async with staged(tmp_path, warm_keepers=1, keeper_idle_max_s=0.1) as stage:
-        stage.order("/bin/sleep", "0.2", last=2, width=3)
-        await stage.all_ended(3)
-        while len(stage.keeper_pids()) > 1:
+    async with staged(tmp_path, warm_keepers=1, keeper_idle_max_s=0.1) as harness:
+        harness.order("/bin/sleep", "0.2", last=2, width=3)
+        await harness.all_ended(3)
+        while len(harness.keeper_pids()) > 1:
             await asyncio.sleep(0.01)
-        assert (await stage.run("/bin/true", job=2)).exits == []
+        assert (await harness.run("/bin/true", job=2)).exits == []
 
 
 async def test_only_as_many_keepers_are_started_as_the_limit_allows(tmp_path: Path) -> None:
-    async with staged(tmp_path, keepers_max=2) as stage:
-        stage.order("/bin/sleep", "0.05", last=9, width=10)
-        await stage.all_ended(10)
-        assert len(stage.keeper_pids()) <= 2
+    async with staged(tmp_path, keepers_max=2) as harness:
+        harness.order("/bin/sleep", "0.05", last=9, width=10)
+        await harness.all_ended(10)
+        assert len(harness.keeper_pids()) <= 2

@@ -39,23 +39,23 @@ QUICK = {"warm_keepers": 1, "shutdown_ack_max_s": 0.2}
 
 
 @asynccontextmanager
-async def staged(folder: Path, **settings: Any) -> AsyncIterator[Stage]:
+async def staged(folder: Path, **settings: Any) -> AsyncIterator[Harness]:
     """A started worker; afterwards none of its processes and groups may be left."""
-    stage = Stage(folder / "home", **settings)
+    harness = Harness(folder / "home", **settings)
     try:
-        await stage.start()
-        yield stage
-        await stage.close()
+        await harness.start()
+        yield harness
+        await harness.close()
     except BaseException:
-        await stage.worker.stop(end_keepers=False)
+        await harness.worker.stop(end_keepers=False)
         raise
     finally:
-        left = kill_marked(stage.home)
+        left = kill_marked(harness.home)
     assert not left, f"processes were left: {left}"
-    assert not groups_left(stage.home)
+    assert not groups_left(harness.home)
 
 
-class Stage:
+class Harness:
     """One worker at a time on one home; `restart` begins its next life."""
 
     def __init__(self, home: Path, **settings: Any) -> None:
@@ -72,7 +72,7 @@ class Stage:
         self._heard = asyncio.Event()
         self._requests = 0
 
-    async def start(self) -> Stage:
+    async def start(self) -> Harness:
         self.worker = Worker(self.settings, SystemClock())
         await self.worker.start()
         self.worker.connected(self)

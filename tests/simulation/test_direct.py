@@ -160,11 +160,11 @@ def test_a_shutdown_queues_tasks_again() -> None:
     async def story(cluster: Cluster) -> None:
         job = await cluster.submit(10, "sleep", "1h")
         await cluster.clock.sleep(1)
-        cluster.engine.pause_placing()
+        cluster.engine.pause_placement()
         for node in list(cluster.engine.state.nodes.records):
             cluster.workers.send(node, Shutdown(stop_tasks=True))
         await cluster.clock.sleep(1)
-        counts = cluster.engine.state.jobs[job].groups[0].counts
+        counts = cluster.engine.state.jobs[job].task_sets[0].counts
         assert counts[1] == 10, "all queued"
         assert not cluster.engine.state.nodes.view.reserved.any()  # it would stay so in the next life
 
@@ -200,8 +200,8 @@ def test_services_and_system_jobs_run_on_simulated_nodes() -> None:
         await cluster.clock.sleep(30)
         service, system = (cluster.engine.state.jobs[answer.job_id] for answer in answers)
         assert service.counts()[TaskState.RUNNING] == 3
-        assert all(is_healthy for group in service.groups for is_healthy, _ in (group.health or {}).values())
-        assert sum(len(group.ports or {}) for group in service.groups) == 3
+        assert all(is_healthy for group in service.task_sets for is_healthy, _ in (group.health or {}).values())
+        assert sum(len(group.ports or {}) for group in service.task_sets) == 3
         assert system.counts()[TaskState.RUNNING] == NODES
         for answer in answers:
             await cluster.engine.stop_tasks(answer.job_id, None, now=False)

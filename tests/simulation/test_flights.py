@@ -9,15 +9,15 @@ from shunter.model.protocol.flight_records import Began, Step
 from shunter.planning.planner import build_policy
 from shunter.simulation.workload.policies import Brains
 from shunter.simulation.world import simulate
-from tests.unit.engine.memory_flight_log import Tape
+from tests.unit.engine.memory_flight_log import MemoryFlightLog
 
 SEEDS = (0, 1, 3, 6, 7, 12)  # the policy decides in rounds
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_life_of_a_manager_is_flown_again_alike(seed: int) -> None:
-    tapes: dict[int, Tape] = {}
-    outcome = simulate(seed, brains=Brains(record=lambda number: tapes.setdefault(number, Tape())))
+    tapes: dict[int, MemoryFlightLog] = {}
+    outcome = simulate(seed, brains=Brains(record=lambda number: tapes.setdefault(number, MemoryFlightLog())))
     decisions = 0
     for tape in tapes.values():
         records = tape.records()

@@ -19,7 +19,7 @@ from shunter.engine.jobs.finish import Summary
 from shunter.engine.recovery import recover
 from shunter.engine.round import TimerKind
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
-from shunter.engine.state.records import Group, Job
+from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.registries.dead_letters import DeadLetter
 from shunter.engine.state.registries.queues import Queue
 from shunter.engine.state.snapshots import load, make_snapshot
@@ -104,28 +104,28 @@ def test_unfinished_jobs_are_as_they_were(state: State) -> None:
 
 def _describe(state: State, job: Job) -> tuple[Any, ...]:
     pieces = [
-        (group.spec.name, group.spec.task.command, group.node, group.shown, _tasks(state, group))
-        for group in job.groups
+        (group.spec.name, group.spec.task.command, group.node, group.visible_index, _tasks(state, group))
+        for group in job.task_sets
     ]
     return job.type, job.priority, job.labels, job.state.word, job.version, job.is_held, pieces
 
 
-def _tasks(state: State, group: Group) -> list[tuple[Any, ...]]:
+def _tasks(state: State, group: TaskSet) -> list[tuple[Any, ...]]:
     table, rows = state.table, range(group.base, group.base + group.count)
     columns = (table.attempt, table.restarts, table.lost, table.node, table.exit_code)
     return [(TaskState(int(table.state[row])).word, *(int(column[row]) for column in columns)) for row in rows]
 
 
 def test_what_is_known_of_single_tasks_is_as_it_was(state: State) -> None:
-    flaky, moving, lost = (_job(state, name).groups[-1] for name in ("flaky", "mv", "sys"))
+    flaky, moving, lost = (_job(state, name).task_sets[-1] for name in ("flaky", "mv", "sys"))
     assert flaky.delayed == {0: 1795379784279}
     assert flaky.history == [(0, 1, 1, 5, 1794829542062, 1794829542065, 17179869186, "exit code 5")]
-    assert (flaky.reasons, flaky.avoiding) == ({0: "exit code 5"}, {0: 1})
-    assert (moving.reasons, moving.coming_back) == ({0: "moved to node n1 by admin"}, {0})
-    assert state.moves.bound == {(moving.job.id, 0, 0): 1}
+    assert (flaky.reasons, flaky.avoided_nodes) == ({0: "exit code 5"}, {0: 1})
+    assert (moving.reasons, moving.requeue_when_stopped) == ({0: "moved to node n1 by admin"}, {0})
+    assert state.moves.pinned == {(moving.job.id, 0, 0): 1}
     died = "its keeper (process 6319) died"
     assert lost.history == [(0, 1, 2, -1, 1794829542067, 1794829543508, 8589934592, died)]
-    running = _job(state, "long").groups[0]
+    running = _job(state, "long").task_sets[0]
     rows = slice(running.base, running.base + 2)
     assert state.table.started_ms[rows].tolist() == [1794829542062, 1794829542062]
     assert state.table.log[rows].tolist() == [8589934594, 21474836480]
@@ -133,28 +133,28 @@ def test_what_is_known_of_single_tasks_is_as_it_was(state: State) -> None:
 
 def test_the_service_is_half_way_to_its_third_version(state: State) -> None:
     job = _job(state, "web")
-    web = state.lasting.jobs[job.id]
-    assert (web.status, web.reason, web.began_ms) == ("updating", "version 3 by admin", 1794829555790)
-    assert (web.first_piece, web.node, web.floors, web.down) == (6, 0, {}, {"main/2": None})
-    assert [group.number for group in job.groups] == [2, 4, 5, 6]
-    assert job.next_group == 7
-    assert web.good is not None
-    assert web.before is not None
-    assert (web.good.number, web.before.number) == (2, 1)
-    assert b"exec sleep 92222" in web.good.groups
-    assert b"exec sleep 91111" in web.before.groups
-    assert [(past.index, past.piece, past.exit_code, past.reason) for past in web.past] == [
+    web = state.services.jobs[job.id]
+    assert (web.status, web.reason, web.rollout_began_ms) == ("updating", "version 3 by admin", 1794829555790)
+    assert (web.first_task_set, web.node, web.restart_floors, web.down) == (6, 0, {}, {"main/2": None})
+    assert [group.number for group in job.task_sets] == [2, 4, 5, 6]
+    assert job.next_task_set == 7
+    assert web.stable_version is not None
+    assert web.previous_version is not None
+    assert (web.stable_version.number, web.previous_version.number) == (2, 1)
+    assert b"exec sleep 92222" in web.stable_version.groups
+    assert b"exec sleep 91111" in web.previous_version.groups
+    assert [(past.index, past.task_set_number, past.exit_code, past.reason) for past in web.replaced_tasks] == [
         (0, 0, 143, "replaced by version 2"),
         (1, 0, 143, "replaced by version 2"),
         (2, 1, 143, "replaced by version 2"),
         (1, 3, 143, "replaced: restarted"),
     ]
-    newest = job.groups[-1]
+    newest = job.task_sets[-1]
     assert (newest.ports, newest.health) == ({0: {"web": 24305}}, {0: (True, 1794829555801)})
     spec = newest.spec
     assert (spec.count, spec.task.env, spec.task.dir) == (3, {"GREETING": "three"}, "/tmp")
     assert (spec.update.healthy_for_s, spec.update.deadline_s) == (300 * 86400.0, 366 * 86400.0)
-    assert state.lasting.jobs[_job(state, "sys").id].status == "steady"
+    assert state.services.jobs[_job(state, "sys").id].status == "steady"
 
 
 def test_what_jobs_wait_for_is_as_it_was(state: State) -> None:
@@ -162,15 +162,15 @@ def test_what_jobs_wait_for_is_as_it_was(state: State) -> None:
     assert then.options.after == (After("ok"), After("long", when="finished"))
     assert dict(state.edges.targets(then.id)) == {1: long.id}
     assert dict(state.edges.settled(then.id)) == {0: ("ok@1", "succeeded")}
-    assert late.groups[0].task_class.key.constraints == ("has(node.labels.gpu)",)
+    assert late.task_sets[0].task_class.key.constraints == ("has(node.labels.gpu)",)
     assert late.deadline_ms == SUBMITTED_MS + 1000
     assert state.flags.has(late.id, "deadline")
     assert slow.options.queue == "closed"
-    assert long.groups[0].spec.needs == {"cpu": 100, "licence/m": 1}
+    assert long.task_sets[0].spec.needs == {"cpu": 100, "licence/m": 1}
 
 
 def _job(state: State, name: str) -> Job:
-    return state.names["default"][name]
+    return state.jobs_by_name["default"][name]
 
 
 # ---- what belongs to no job ----
@@ -179,9 +179,11 @@ def _job(state: State, name: str) -> Job:
 def test_settings_queues_dead_letters_and_keys_are_as_they_were(state: State) -> None:
     assert state.cluster.values == {"flight": "off", "hold_after": "600", "licence/m": "5", "preemption": "20"}
     assert state.queues.queues == {"closed": Queue(True, False, 1, 0), "night": Queue(False, True, 2, 9)}
-    assert state.dead.letters == {1: DeadLetter(1, 6, "default/dead@1", "main", 0, 4, "exit code 4", 1794829538682)}
-    assert state.keys["key-1"] == [21]
-    assert len(state.keys) == len(state.key_order) == 11
+    assert state.dead_letters.letters == {
+        1: DeadLetter(1, 6, "default/dead@1", "main", 0, 4, "exit code 4", 1794829538682)
+    }
+    assert state.idempotency_keys["key-1"] == [21]
+    assert len(state.idempotency_keys) == len(state.idempotency_key_order) == 11
     assert state.durations.dump() == [["default", "ok", "main", 0.2355, 2]]
 
 
@@ -192,7 +194,7 @@ def test_templates_are_as_they_were(state: State) -> None:
     assert thumb is not None
     assert list(state.templates.by_id) == [nightly.id, yearly.id, thumb.id] == [14, 15, 16]
     assert (nightly.is_paused, nightly.last_job, nightly.fired_ms) == (True, 25, SUBMITTED_MS)
-    assert (nightly.user, nightly.set_ms, nightly.next_ms) == ("admin", SUBMITTED_MS, None)
+    assert (nightly.user, nightly.updated_ms, nightly.next_ms) == ("admin", SUBMITTED_MS, None)
     assert _schedule(nightly.spec) == ("30 2 * * *", "Europe/Berlin", "queue")
     assert nightly.spec.options.queue == "night"
     assert _schedule(yearly.spec) == ("0 0 1 1 *", "UTC", "skip")
@@ -212,13 +214,13 @@ def _schedule(spec: JobSpec) -> tuple[str, str, str]:
 def test_nodes_are_as_they_were(state: State) -> None:
     n1, n2 = state.nodes.records[1], state.nodes.records[2]
     assert (n1.name, n2.name) == ("n1", "n2")
-    assert n1.brought_labels == {"disk": "ssd"}
-    assert n1.set_labels == {"bench": "0", "rack": "b7", "spot": "a"}
-    assert (n1.set_attributes, n1.attributes["shunter"]) == ({"cores": "big"}, VERSION)
+    assert n1.reported_labels == {"disk": "ssd"}
+    assert n1.override_labels == {"bench": "0", "rack": "b7", "spot": "a"}
+    assert (n1.override_attributes, n1.attributes["shunter"]) == ({"cores": "big"}, VERSION)
     assert n2.labels == {"spot": "a"}
     assert (n1.state, n2.state, n1.datacenter) == (NodeState.READY, NodeState.READY, "dc1")
-    assert (n1.switched_by, n2.switched_by, n2.switched_because) == ("", "cordon", "by admin")
-    assert (n2.is_drain_asked, n2.drain_deadline_ms) == (False, 0)
+    assert (n1.cordoned_by, n2.cordoned_by, n2.cordon_reason) == ("", "cordon", "by admin")
+    assert (n2.is_drain_requested, n2.drain_deadline_ms) == (False, 0)
     assert _amounts(state, "capacity", 1) == {"cpu": 4000, "memory": 4 * 2**30, "disk": 2**30}
     assert _amounts(state, "capacity", 2) == {"cpu": 1000, "memory": 2**30, "disk": 2**30}
     assert (_amounts(state, "reserved", 1), _amounts(state, "reserved", 2)) == ({"cpu": 800}, {"cpu": 200})

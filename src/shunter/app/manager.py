@@ -21,7 +21,7 @@ from shunter.app.options import LISTEN_DEFAULT, UpOptions, is_loopback, parse_ad
 from shunter.app.policies import find_policies
 from shunter.app.worker_backends import LocalPlace, Place, SimulatedPlace
 from shunter.engine.engine import Engine
-from shunter.engine.policy.active_policy import Brain
+from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.state.registries.cluster import FLIGHT_SETTING, HEARTBEAT_SETTING, POLICY_SETTING
 from shunter.gateway.gateway import LocalGateway
 from shunter.gateway.policies import choose_policy
@@ -72,7 +72,7 @@ class Manager:
         self._engine = Engine(
             store=self._store,
             workers=self._place.workers,
-            policy=Brain(catalogue.build(options.policy or POLICY_DEFAULT), filters=catalogue.filters),
+            policy=ActivePolicy(catalogue.build(options.policy or POLICY_DEFAULT), filters=catalogue.filters),
             clock=self._clock,
             random=random.SystemRandom(),  # secrets of applications are drawn from it
             settings=self._config.engine,
@@ -171,7 +171,7 @@ class Manager:
 
     async def stop(self, leave_running: bool) -> None:
         """Tasks first (they are queued again, not failed), then the doors, then the store."""
-        self._engine.pause_placing()
+        self._engine.pause_placement()
         await self._place.stop(self._engine, leave_running)
         self._home.forget_description()
         for duty in self._duties[1:]:

@@ -147,7 +147,7 @@ async def _until_quiet(engine: Engine) -> None:
     deadline = loop.time() + STOP_MAX_S
     while loop.time() < deadline:
         try:
-            await engine.committed()
+            await engine.wait_committed()
         except Unavailable as error:
             log.warning("stop.blind", error=error)  # the store cannot be written: nothing more will become known
             return

@@ -34,26 +34,26 @@ from shunter.model.objects.objects import Draft
 from shunter.model.protocol.worker_messages import Hello, Inventory, Refused, Report, Welcome
 
 T = TypeVar("T")
-Task = tuple[str, int]  # its group's name, and the index that people see
+TaskRef = tuple[str, int]  # its group's name, and the index that people see
 
 
-class Requests(ABC):
+class EngineCommands(ABC):
     @abstractmethod
-    async def ask(self, decide: Callable[[Round], T]) -> T:
+    async def ask(self, handler: Callable[[Round], T]) -> T:
         """Returns what a round has decided, after its commit. Raises Busy and Unavailable, having taken nothing."""
 
     @abstractmethod
-    def tell(self, decide: Callable[[Round], None]) -> None:
+    def tell(self, handler: Callable[[Round], None]) -> None:
         """Let the next round decide; nobody waits for it."""
 
     @abstractmethod
-    async def past_of(self, specs: list[JobSpec]) -> Past:
+    async def load_ended_runs(self, specs: list[JobSpec]) -> Past:
         """The ended runs that edges name by number: only history knows them."""
 
     # ---- callers ----
 
     async def submit(self, specs: list[JobSpec], user: str, key: str | None = None) -> list[Submitted]:
-        past = await self.past_of(specs)
+        past = await self.load_ended_runs(specs)
         return await self.ask(partial(on_submit, specs=specs, user=user, key=key, past=past))
 
     async def start_run(self, spec: JobSpec, user: str, key: str | None = None) -> Submitted:
@@ -89,7 +89,7 @@ class Requests(ABC):
         await self.ask(partial(on_dead_purge, numbers=numbers, user=user))
 
     async def stop_tasks(
-        self, job_id: int, task: Task | None, now: bool, reason: str = "stopped by a user", signal: int = 0
+        self, job_id: int, task: TaskRef | None, now: bool, reason: str = "stopped by a user", signal: int = 0
     ) -> None:
         await self.ask(partial(on_stop, job_id=job_id, task=task, now=now, reason=reason, signal=signal))
 
@@ -102,10 +102,10 @@ class Requests(ABC):
     async def roll_back(self, job_id: int, user: str) -> None:
         await self.ask(partial(on_rollback, job_id=job_id, user=user))
 
-    async def restart(self, job_id: int, task: Task | None, user: str) -> None:
+    async def restart(self, job_id: int, task: TaskRef | None, user: str) -> None:
         await self.ask(partial(on_restart, job_id=job_id, task=task, user=user))
 
-    async def move(self, job_id: int, task: Task, node: str, user: str) -> None:
+    async def move(self, job_id: int, task: TaskRef, node: str, user: str) -> None:
         await self.ask(partial(on_move, job_id=job_id, task=task, node_name=node, user=user))
 
     async def drain_node(self, name: str, deadline_s: float | None, user: str) -> None:
@@ -132,7 +132,7 @@ class Requests(ABC):
 
     async def apply_file(self, file: MixedFile, user: str, key: str | None) -> tuple[list[Submitted], list[Taken]]:
         """Jobs and objects in one commit."""
-        past = await self.past_of(file.specs)
+        past = await self.load_ended_runs(file.specs)
         return await self.ask(partial(on_file, file=file, user=user, key=key, past=past))
 
     async def delete_object(self, kind: str, name: ObjectName, revision: int | None = None) -> None:

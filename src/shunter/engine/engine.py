@@ -16,8 +16,8 @@ from random import Random
 from typing import Any, TypeVar
 
 from shunter.engine import changes as c
-from shunter.engine.commands import Requests
-from shunter.engine.feed import Feed, Published
+from shunter.engine.commands import EngineCommands
+from shunter.engine.feed import Feed, PublishedRound
 from shunter.engine.jobs.dependencies import Past, runs_asked_for
 from shunter.engine.jobs.finish import end_jobs
 from shunter.engine.jobs.job_timers import on_job_timer
@@ -26,7 +26,7 @@ from shunter.engine.jobs.templates import on_template_due
 from shunter.engine.objects.controller import on_scheduling_due, reconcile, reconcile_placed
 from shunter.engine.placement.gangs import keep_gangs_whole
 from shunter.engine.placement.place import place, recall_stuck, shrink
-from shunter.engine.policy.active_policy import Brain
+from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.session_service import SchedulerDesk
 from shunter.engine.recovery import recover
 from shunter.engine.round import JOB_TIMERS, Round, TimerKind, Timers
@@ -47,20 +47,22 @@ from shunter.ports.workers import Workers
 log = Log(__name__)
 T = TypeVar("T")
 RELOAD_DELAY_MAX_S = 5.0
-FRUITLESS_MAX = 200  # the planner looks at a large cluster in some twenty slices
-FRUITLESS_REST_MS = 100
-FRUITLESS = "it says again and again that it has more to decide, and nothing comes of it; it is asked less often"
+UNPRODUCTIVE_ROUNDS_MAX = 200  # the planner looks at a large cluster in some twenty slices
+UNPRODUCTIVE_PAUSE_MS = 100
+UNPRODUCTIVE_NOTE = (
+    "it says again and again that it has more to decide, and nothing comes of it; it is asked less often"
+)
 
 
 @dataclass(slots=True)
 class _Command:
     """Something to decide in a round, and whoever waits for the answer."""
 
-    decide: Callable[[Round], Any]
+    handler: Callable[[Round], Any]
     reply: asyncio.Future[Any] | None
 
 
-class Engine(Requests):
+class Engine(EngineCommands):
     def __init__(
         self,
         *,
@@ -72,7 +74,7 @@ class Engine(Requests):
         settings: EngineSettings | None = None,
     ) -> None:
         self.settings = settings or EngineSettings()
-        self.brain = policy if isinstance(policy, Brain) else Brain(policy)
+        self.active_policy = policy if isinstance(policy, ActivePolicy) else ActivePolicy(policy)
         self.state = State()
         self.epoch = 0
         self.feed = Feed()
@@ -84,15 +86,17 @@ class Engine(Requests):
         self._in_flight: asyncio.Future[None] | None = None
         self._is_stopping = False
         self._is_paused = False
-        self._lost_because = ""  # why memory cannot be believed, from a failed commit until the state is loaded again
+        # why memory cannot be believed, from a failed commit until the state is loaded again
+        self._state_lost_reason = ""
         self._has_backlog = True
         self._recall_at_ms = 0
-        self._place_again_ms: int | None = None
-        self._fruitless = 0  # rounds in a row of which the policy said that it has more to decide, and changed nothing
+        self._next_placement_ms: int | None = None
+        # rounds in a row of which the policy said that it has more to decide, and changed nothing
+        self._unproductive_rounds = 0
         self._housekeeping_at_ms = 0
         self._logged_bytes = 0
         self._logged_rounds = 0
-        self._snapshotting: asyncio.Task[None] | None = None
+        self._snapshot_task: asyncio.Task[None] | None = None
 
     # ---- life ----
 
@@ -100,7 +104,7 @@ class Engine(Requests):
         """Lead: take a new epoch and the last committed state."""
         self.epoch = await self._store.begin_epoch()
         self.state, self._timers = await recover(self._store)
-        self._lost_because = ""
+        self._state_lost_reason = ""
         self.schedulers.begin_anew()
         self._wake.set()
         log.info("engine.started", epoch=self.epoch, version=self.state.version, jobs=len(self.state.jobs))
@@ -113,10 +117,10 @@ class Engine(Requests):
             if self._is_stopping:
                 return
             try:
-                await self._round()
+                await self._run_round()
             except Fenced:
-                self._lost_because = "this manager does not lead any more"
-                self._refuse_all(Unavailable(f"{self._lost_because}; try again"))
+                self._state_lost_reason = "this manager does not lead any more"
+                self._refuse_all(Unavailable(f"{self._state_lost_reason}; try again"))
                 raise
             except ShunterError as error:
                 log.error("round.failed", epoch=self.epoch, error=error)
@@ -129,43 +133,43 @@ class Engine(Requests):
         """End after the round in hand, with a snapshot, so that the next start is quick."""
         self._is_stopping = True
         self._wake.set()
-        await self._landed()
+        await self._wait_for_commit()
         self._refuse_all(Unavailable("the manager is stopping; try again"))
         self.feed.end()
         self.schedulers.end("the manager stops")
-        if self._snapshotting:
-            await self._snapshotting
+        if self._snapshot_task:
+            await self._snapshot_task
         await self._save_snapshot(self.epoch)
 
     def wake(self) -> None:
         """Start a round, if only to look at the clock."""
         self._wake.set()
 
-    def pause_placing(self) -> None:
+    def pause_placement(self) -> None:
         """Place nothing any more: the cluster is about to stop, and what is queued stays queued."""
         self._is_paused = True
 
     @property
     def policy(self) -> Policy:
         """Who decides. Another one decides from the next round on."""
-        return self.brain.policy
+        return self.active_policy.policy
 
     @policy.setter
     def policy(self, policy: Policy) -> None:
-        self.brain.use(policy)
+        self.active_policy.use(policy)
 
     def use_policy(self, policy: Policy) -> None:
         """Let another one decide, and look at what waits at once: nothing else may happen for a long time."""
-        self.brain.use(policy)
+        self.active_policy.use(policy)
         self._wake.set()
 
-    async def committed(self) -> None:
+    async def wait_committed(self) -> None:
         """Until no commit is in flight: what is read then is committed. Raises Unavailable while there is no state."""
-        await self._landed()
-        if self._lost_because:
-            raise Unavailable(f"{self._lost_because}; try again")
+        await self._wait_for_commit()
+        if self._state_lost_reason:
+            raise Unavailable(f"{self._state_lost_reason}; try again")
 
-    async def _landed(self) -> None:
+    async def _wait_for_commit(self) -> None:
         """Until no commit is in flight, however it ended."""
         while self._in_flight is not None:
             await asyncio.shield(self._in_flight)
@@ -174,13 +178,13 @@ class Engine(Requests):
         """The latest sample; a hint, so it is not committed."""
         record = self.state.nodes.records.get(node)
         if record is not None:
-            record.heard_ms = self._now_ms()
+            record.last_heartbeat_ms = self._now_ms()
             record.stats = stats
-            self.state.nodes.measure(record, stats.cpu_busy)
+            self.state.nodes.update_load(record, stats.cpu_busy)
 
     # ---- rounds ----
 
-    async def past_of(self, specs: list[JobSpec]) -> Past:
+    async def load_ended_runs(self, specs: list[JobSpec]) -> Past:
         """The ended runs that edges name by number: only history knows them."""
         past = {}
         for namespace, name, run in runs_asked_for(self.state, specs):
@@ -189,35 +193,35 @@ class Engine(Requests):
                 past[namespace, name, run] = (finished.id, int(JobState[finished.state.upper()]))
         return past
 
-    async def ask(self, decide: Callable[[Round], T]) -> T:
+    async def ask(self, handler: Callable[[Round], T]) -> T:
         """Into the inbox, bounded; returns after the commit of the round that decides."""
-        if self._is_stopping or self._lost_because:
-            raise Unavailable(f"{self._lost_because or 'the manager is stopping'}; nothing was taken, try again")
+        if self._is_stopping or self._state_lost_reason:
+            raise Unavailable(f"{self._state_lost_reason or 'the manager is stopping'}; nothing was taken, try again")
         if len(self._inbox) >= self.settings.inbox_max:
             raise Busy(f"{len(self._inbox)} requests wait already (inbox_max {self.settings.inbox_max})")
         reply: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._inbox.append(_Command(decide, reply))
+        self._inbox.append(_Command(handler, reply))
         self._wake.set()
         return await reply
 
-    def tell(self, decide: Callable[[Round], None]) -> None:
+    def tell(self, handler: Callable[[Round], None]) -> None:
         """Into the inbox without a limit: workers keep what they report until it is acknowledged, and that bounds them.
         While the state is loaded again nothing is taken: what a worker said before says nothing about the new state."""
-        if self._lost_because:
-            raise Unavailable(f"{self._lost_because}; nothing was taken, try again")
-        self._inbox.append(_Command(decide, None))
+        if self._state_lost_reason:
+            raise Unavailable(f"{self._state_lost_reason}; nothing was taken, try again")
+        self._inbox.append(_Command(handler, None))
         self._wake.set()
 
-    async def _round(self) -> None:
+    async def _run_round(self) -> None:
         round = Round(self.state, self.epoch, self._now_ms(), self.settings, self._random, self._timers)
-        onlookers = self.schedulers.onlookers
-        round.notes = onlookers if onlookers.is_on else None
+        observers = self.schedulers.observers
+        round.observer = observers if observers.is_on else None
         commands = [self._inbox.popleft() for _ in range(min(len(self._inbox), self.settings.round_commands_max))]
         answers: list[tuple[asyncio.Future[Any], Any]] = []
         try:
             for command in commands:
-                self._decide(round, command, answers)
-            self._look_at_time(round)
+                self._apply_command(round, command, answers)
+            self._fire_due_timers(round)
             keep_up(round)
             end_jobs(round)  # before placing: what waited for them may be placed at once
             keep_up(round)
@@ -227,12 +231,12 @@ class Engine(Requests):
                 keep_gangs_whole(round)
                 shrink(round)  # lanes that nobody gives up now would stay reserved in the next life
             else:
-                place(round, self.brain, is_led)
+                place(round, self.active_policy, is_led)
                 reconcile_placed(round)
             self._has_backlog |= round.has_backlog
             await self._commit(round)
         except Exception as error:
-            onlookers.drop()
+            observers.drop()
             failure = error if isinstance(error, Unavailable) else Unavailable(f"the round failed ({error}); try again")
             for command in commands:
                 _answer(command.reply, failure)
@@ -241,36 +245,36 @@ class Engine(Requests):
             _answer(reply, answer)
         for node, message in round.messages():
             self._workers.send(node, message)
-        if round.notes is not None:
-            onlookers.land()
+        if round.observer is not None:
+            observers.land()
         if round.changes:
-            self.feed.publish(Published(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
+            self.feed.publish(PublishedRound(self.state.version, round.now_ms / 1000, round.changes), round.summaries)
         self.schedulers.tell()
-        self._place_again_ms = round.place_again_ms
-        if self._inbox or self._goes_on(round) or self.brain.looks_at(self.state.objects.revision):
+        self._next_placement_ms = round.next_placement_ms
+        if self._inbox or self._has_more_to_decide(round) or self.active_policy.looks_at(self.state.objects.revision):
             self._wake.set()
 
-    def _goes_on(self, round: Round) -> bool:
+    def _has_more_to_decide(self, round: Round) -> bool:
         """Whether there is more to decide at once. A policy that says so for ever, and changes nothing, has to rest."""
-        self._fruitless = self._fruitless + 1 if round.is_fruitless else 0
-        if self._fruitless > FRUITLESS_MAX:
-            self.brain.note(FRUITLESS)
-            self._place_again_ms = round.now_ms + FRUITLESS_REST_MS
+        self._unproductive_rounds = self._unproductive_rounds + 1 if round.is_unproductive else 0
+        if self._unproductive_rounds > UNPRODUCTIVE_ROUNDS_MAX:
+            self.active_policy.note(UNPRODUCTIVE_NOTE)
+            self._next_placement_ms = round.now_ms + UNPRODUCTIVE_PAUSE_MS
             return False
         return round.is_partial
 
-    def _decide(self, round: Round, command: _Command, answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
+    def _apply_command(self, round: Round, command: _Command, answers: list[tuple[asyncio.Future[Any], Any]]) -> None:
         """A refusal is an answer too; it comes before anything is recorded, so nothing has changed."""
         recorded = len(round.changes)
         try:
-            answer = command.decide(round)
+            answer = command.handler(round)
         except (Rejected, Busy) as refusal:
             assert len(round.changes) == recorded, "a refused command must not change anything"
             answer = refusal
         if command.reply is not None:
             answers.append((command.reply, answer))
 
-    def _look_at_time(self, round: Round) -> None:
+    def _fire_due_timers(self, round: Round) -> None:
         for kind, job_id, number, index in self._timers.due(round.now_ms):
             if kind is TimerKind.TEMPLATE:
                 on_template_due(round, job_id)
@@ -281,31 +285,33 @@ class Engine(Requests):
             if kind in JOB_TIMERS:
                 on_job_timer(round, kind, job_id)
                 continue
-            if kind is TimerKind.LASTING:
+            if kind is TimerKind.LONG_RUNNING:
                 on_alarm(round, job_id)
-            if kind in (TimerKind.LASTING, TimerKind.DRAIN):  # every round looks at nodes that are drained
+            if kind in (TimerKind.LONG_RUNNING, TimerKind.DRAIN):  # every round looks at nodes that are drained
                 continue
-            group = self.state.group(job_id, number)
-            if group is None:
+            task_set = self.state.task_set(job_id, number)
+            if task_set is None:
                 continue
             if kind is TimerKind.QUEUE_TIMEOUT:
-                on_queue_timeout(round, group)
-            elif group.delayed and group.delayed.get(index, round.now_ms + 1) <= round.now_ms:
-                self.state.make_ready(group, index, index)
+                on_queue_timeout(round, task_set)
+            elif task_set.delayed and task_set.delayed.get(index, round.now_ms + 1) <= round.now_ms:
+                self.state.make_ready(task_set, index, index)
         if self._has_backlog and round.now_ms >= self._recall_at_ms:
             self._has_backlog = False
             recall_stuck(round)
             self._recall_at_ms = round.now_ms + self.settings.recall_after_ms
         if round.now_ms >= self._housekeeping_at_ms:
             self._housekeeping_at_ms = round.now_ms + int(self.settings.housekeeping_s * 1000)
-            _forget_keys(round)
+            _expire_keys(round)
 
     async def _commit(self, round: Round) -> None:
         if not round.changes:
             return
         self.state.version += 1
         body = c.encode_round(round.changes)
-        commit = Commit(self.epoch, self.state.version, round.now_ms / 1000, body, round.finished, round.past)
+        commit = Commit(
+            self.epoch, self.state.version, round.now_ms / 1000, body, round.finished, round.archived_objects
+        )
         self._in_flight = asyncio.get_running_loop().create_future()
         try:
             await self._store.commit(commit)
@@ -318,21 +324,21 @@ class Engine(Requests):
             self._begin_snapshot()
 
     def _begin_snapshot(self) -> None:
-        if self._snapshotting is not None and not self._snapshotting.done():
+        if self._snapshot_task is not None and not self._snapshot_task.done():
             return
         self._logged_bytes = self._logged_rounds = 0
-        self._snapshotting = asyncio.get_running_loop().create_task(self._save_snapshot(self.epoch))
+        self._snapshot_task = asyncio.get_running_loop().create_task(self._save_snapshot(self.epoch))
 
     async def _save_snapshot(self, epoch: int) -> None:
         try:
-            await self.committed()
+            await self.wait_committed()
             await self._store.save_snapshot(epoch, make_snapshot(self.state))
         except ShunterError as error:
             log.warning("snapshot.failed", error=error)  # the rounds are all there: recovery only takes longer
 
     async def purge(self) -> None:
         """Let history forget what retention does not keep. Called by a duty of the manager now and then."""
-        await self.committed()
+        await self.wait_committed()
         purged = await self._store.purge(self.epoch, self.settings.retention, self._clock.now())
         names = [(name.namespace, name.name) for name in purged.finished]
         if names:
@@ -340,7 +346,7 @@ class Engine(Requests):
 
     async def _reload(self, reason: str) -> None:
         """Memory may be ahead of the store: drop it and take what is committed, under a new epoch."""
-        self._lost_because = reason
+        self._state_lost_reason = reason
         self._refuse_all(Unavailable(f"{reason}; try again"))
         delay_s = 0.05
         while not self._is_stopping:
@@ -366,8 +372,8 @@ class Engine(Requests):
             next_ms = min(next_ms, self._timers.next_ms)
         if self._has_backlog:
             next_ms = min(next_ms, self._recall_at_ms)
-        if self._place_again_ms is not None:
-            next_ms = min(next_ms, self._place_again_ms)
+        if self._next_placement_ms is not None:
+            next_ms = min(next_ms, self._next_placement_ms)
         if (ends_ms := self.schedulers.ends_ms()) is not None:
             next_ms = min(next_ms, ends_ms)
         return max(next_ms - self._now_ms(), 0) / 1000
@@ -385,20 +391,20 @@ def _answer(reply: asyncio.Future[Any] | None, answer: Any) -> None:
         reply.set_result(answer)
 
 
-def _forget_keys(round: Round) -> None:
+def _expire_keys(round: Round) -> None:
     """Client keys are kept for a day, and only so many."""
-    order, settings = round.state.key_order, round.settings
+    order, settings = round.state.idempotency_key_order, round.settings
     oldest_ms = round.now_ms - int(settings.keys_age_s * 1000)
     count = max(len(order) - settings.keys_max, 0)
     while count < len(order) and order[count][0] < oldest_ms:
         count += 1
     if count:
-        round.record(c.KeysDropped(count))
+        round.record(c.IdempotencyKeysDropped(count))
 
 
 def _drop_names(round: Round, names: list[tuple[str, str]], ids: set[int]) -> None:
     """Only those whose newest ended run is the purged one: another may have ended since."""
     last_runs = round.state.last_runs
-    gone = [(ns, name) for ns, name in names if last_runs.get(ns, {}).get(name, NO_RUN)[1] in ids]
-    if gone:
-        round.record(c.NamesDropped(gone))
+    purged_names = [(ns, name) for ns, name in names if last_runs.get(ns, {}).get(name, NO_RUN)[1] in ids]
+    if purged_names:
+        round.record(c.NamesDropped(purged_names))

@@ -13,7 +13,7 @@ BACKLOG_MAX = 2_000  # rounds that wait for a slow subscriber; past it the subsc
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedRound:
     version: int
     at: float
     changes: list[Change]
@@ -23,27 +23,27 @@ class Subscription:
     """Committed rounds in order, from the moment it was made. `next` returns None when it is over."""
 
     def __init__(self) -> None:
-        self._rounds: deque[Published] = deque()
-        self._news = asyncio.Event()
-        self.is_over = False
+        self._rounds: deque[PublishedRound] = deque()
+        self._wakeup = asyncio.Event()
+        self.is_closed = False
 
-    def put(self, published: Published) -> None:
+    def put(self, published: PublishedRound) -> None:
         if len(self._rounds) >= BACKLOG_MAX:
-            self.is_over = True
-        if not self.is_over:
+            self.is_closed = True
+        if not self.is_closed:
             self._rounds.append(published)
-        self._news.set()
+        self._wakeup.set()
 
     def end(self) -> None:
-        self.is_over = True
-        self._news.set()
+        self.is_closed = True
+        self._wakeup.set()
 
-    async def next(self) -> Published | None:
+    async def next(self) -> PublishedRound | None:
         while not self._rounds:
-            if self.is_over:
+            if self.is_closed:
                 return None
-            self._news.clear()
-            await self._news.wait()
+            self._wakeup.clear()
+            await self._wakeup.wait()
         return self._rounds.popleft()
 
 
@@ -52,9 +52,9 @@ class JobWatch:
     """Wakes whoever waits for one job; `summary` is there once the job has ended."""
 
     job_id: int
-    news: asyncio.Event = field(default_factory=asyncio.Event)
+    wakeup: asyncio.Event = field(default_factory=asyncio.Event)
     summary: Summary | None = None
-    is_over: bool = False  # the engine stops: nothing more will come
+    is_closed: bool = False  # the engine stops: nothing more will come
 
 
 class Feed:
@@ -82,7 +82,7 @@ class Feed:
         if not watches:
             self._watches.pop(watch.job_id, None)
 
-    def publish(self, published: Published, summaries: dict[int, Summary]) -> None:
+    def publish(self, published: PublishedRound, summaries: dict[int, Summary]) -> None:
         for subscription in self._subscriptions:
             subscription.put(published)
         if not self._watches:
@@ -90,7 +90,7 @@ class Feed:
         for change in published.changes:
             for watch in self._watches.get(getattr(change, "job", 0), ()):
                 watch.summary = summaries.get(watch.job_id)
-                watch.news.set()
+                watch.wakeup.set()
 
     def end(self) -> None:
         """The engine stops: let everyone go."""
@@ -98,5 +98,5 @@ class Feed:
             subscription.end()
         for watches in self._watches.values():
             for watch in watches:
-                watch.is_over = True
-                watch.news.set()
+                watch.is_closed = True
+                watch.wakeup.set()

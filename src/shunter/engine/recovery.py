@@ -33,17 +33,17 @@ def _timers(state: State) -> Timers:
     timers = Timers()
     for template in state.templates.by_id.values():
         wind(timers, template)
-    for job_id in state.lasting.jobs:
-        timers.add_job(0, TimerKind.LASTING, job_id)  # what is due is worked out in the first round
+    for job_id in state.services.jobs:
+        timers.add_job(0, TimerKind.LONG_RUNNING, job_id)  # what is due is worked out in the first round
     for node in state.nodes.records.values():
         if node.drain_deadline_ms:
             timers.add_job(node.drain_deadline_ms, TimerKind.DRAIN, node.id)
     for job in state.jobs.values():
         set_job_timers(timers, state, job)
-        for group in job.groups:
-            for index, not_before_ms in (group.delayed or {}).items():
-                timers.add(not_before_ms, TimerKind.BACK_OFF, group, index)
-            if group.spec.queue_timeout_s:
-                due_ms = job.submitted_ms + int(group.spec.queue_timeout_s * 1000)
-                timers.add(due_ms, TimerKind.QUEUE_TIMEOUT, group)
+        for task_set in job.task_sets:
+            for index, not_before_ms in (task_set.delayed or {}).items():
+                timers.add(not_before_ms, TimerKind.BACK_OFF, task_set, index)
+            if task_set.spec.queue_timeout_s:
+                due_ms = job.submitted_ms + int(task_set.spec.queue_timeout_s * 1000)
+                timers.add(due_ms, TimerKind.QUEUE_TIMEOUT, task_set)
     return timers

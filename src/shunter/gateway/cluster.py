@@ -58,7 +58,7 @@ class Cluster:
         self._policies, self._flight, self._on_heartbeat = policies, flight, on_heartbeat
 
     async def info(self) -> ClusterInfo:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         engine, state, standing = self._engine, self._engine.state, self._standing
         columns, kept = state.nodes.view, state.cluster
         return ClusterInfo(

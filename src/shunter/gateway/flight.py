@@ -22,7 +22,7 @@ class Flight:
 
     @property
     def is_on(self) -> bool:
-        return self._engine.schedulers.onlookers.flight is not None
+        return self._engine.schedulers.observers.flight is not None
 
     def switch(self, is_on: bool) -> None:
         if is_on != self.is_on:

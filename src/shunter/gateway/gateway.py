@@ -206,9 +206,9 @@ class LocalGateway:
             return why_task(meant)
         if not isinstance(run, Job):
             return why_ended(run.view)
-        filters, state, now_ms = self._engine.brain.filters, self._engine.state, int(self._clock.now() * 1000)
+        filters, state, now_ms = self._engine.active_policy.filters, self._engine.state, int(self._clock.now() * 1000)
         leader = self._engine.schedulers.leading(now_ms)
-        found = why(state, run, now_ms, filters, room_kept(state, self._engine.brain, leader, now_ms))
+        found = why(state, run, now_ms, filters, room_kept(state, self._engine.active_policy, leader, now_ms))
         if found.start is not None:
             held_up, found.suggestions = await self._dry_runs.try_out(partial(only, run.id), consult, run.id, filters)
             told = {reason.text for reason in found.reasons}
@@ -218,11 +218,11 @@ class LocalGateway:
 
     async def plan(self, caller: Caller, documents: Sequence[object], *, namespace: str) -> PlanView:
         specs = self._manifests.read_all(documents, default_namespace=namespace, make_name=str)
-        past = await self._engine.past_of(specs)
+        past = await self._engine.load_ended_runs(specs)
         return await self._dry_runs.try_out(partial(same_names, specs), plan, specs, caller.user, past)
 
     async def policies(self, caller: Caller) -> PolicyPage:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         return self._policies.page()
 
     async def use_policy(self, caller: Caller, name: str) -> PolicyPage:
@@ -263,11 +263,11 @@ class LocalGateway:
     # ---- templates, queues, dead letters ----
 
     async def templates(self, caller: Caller, namespace: str | None, limit: int, after: str | None) -> TemplatePage:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         return template_page(self._engine.state, namespace, limit, after)
 
     async def template(self, caller: Caller, namespace: str, name: str) -> TemplateView:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         return template_view(self._engine.state, find_template(self._engine.state, namespace, name))
 
     async def pause_template(self, caller: Caller, namespace: str, name: str, is_paused: bool) -> TemplateView:
@@ -285,11 +285,11 @@ class LocalGateway:
         return await self.job(caller, JobReference(request.namespace, id=run.job_id))
 
     async def queues(self, caller: Caller) -> QueuePage:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         return queue_page(self._engine.state)
 
     async def queue(self, caller: Caller, name: str) -> QueueView:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         return find_queue(self._engine.state, name)
 
     async def change_queue(self, caller: Caller, name: str, change: QueueChange) -> QueueView:
@@ -317,14 +317,14 @@ class LocalGateway:
     # ---- nodes ----
 
     async def nodes(self, caller: Caller, limit: int, after: str | None) -> NodePage:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         records = self._engine.state.nodes.by_name
         names = sorted(name for name in records if after is None or name > after)
         items = [self._node_view(name) for name in names[:limit]]
         return NodePage(items, names[limit - 1] if len(names) > limit else None, len(records))
 
     async def node(self, caller: Caller, name: str) -> NodeView:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         return self._node_view(name)
 
     async def label_node(self, caller: Caller, name: str, labels: Mapping[str, str | None]) -> NodeView:
@@ -339,14 +339,14 @@ class LocalGateway:
             TaskStatsView(
                 name=group.task_name(task.index),
                 namespace=group.job.namespace,
-                index=group.shows(task.index),
+                index=group.visible_index_of(task.index),
                 attempt=task.attempt,
                 cpu_s=task.cpu_s,
                 memory_bytes=task.memory_bytes,
                 processes=task.processes,
             )
             for task in data.tasks
-            if (group := self._engine.state.group(task.job, task.group)) is not None
+            if (group := self._engine.state.task_set(task.job, task.group)) is not None
         ]
         machine = {field: getattr(data.machine, field) for field in data.machine.__struct_fields__}
         return NodeStatsView(name=name, at=iso(data.machine.at_ms / 1000) or "", machine=machine, tasks=tasks)

@@ -37,7 +37,7 @@ class Metrics:
         self._provider, self._clock = provider, clock
 
     async def of_batch_job(self, caller: Caller, name: ObjectName, run: int | None, step_ms: int | None) -> MetricsView:  # noqa: ARG002
-        await self._engine.committed()
+        await self._engine.wait_committed()
         job = self._engine.state.objects.batch_jobs.get(name)
         if job is None:
             raise NotFound(f"there is no {BATCH_JOB} {name}")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from shunter.engine.engine import Engine
 from shunter.engine.feed import Subscription
 from shunter.engine.objects.apply import Taken
-from shunter.engine.state.registries.objects import ObjectBook
+from shunter.engine.state.registries.objects import ObjectRegistry
 from shunter.model.errors import Gone, Invalid, NotFound, Problem
 from shunter.model.objects.batch_jobs import BatchJob
 from shunter.model.objects.object_manifests import read_objects
@@ -39,14 +39,14 @@ class Objects:
         return Applied(await self.object(caller, taken.kind, taken.name), taken.action)
 
     async def object(self, caller: Caller, kind: str, name: ObjectName) -> Object:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         found = self._book.get(kind, name)
         if found is None:
             raise NotFound(f"there is no {kind} {name}")
         return found
 
     async def objects(self, caller: Caller, query: ObjectQuery) -> ObjectPage:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         kinds = (query.kind,) if query.kind is not None else KINDS
         items = [each for kind in kinds for each in self._book.all(kind) if _matches(kind, each, query)]
         return ObjectPage(tuple(sorted(items, key=lambda each: each.meta.object_name)), self._book.revision)
@@ -59,7 +59,7 @@ class Objects:
     async def watch(self, caller: Caller, query: ObjectQuery, after: int | None) -> AsyncGenerator[ObjectEvent, None]:
         subscription = self._engine.feed.subscribe()  # before looking, so that nothing falls in between
         try:
-            await self._engine.committed()
+            await self._engine.wait_committed()
             revision = self._book.revision if after is None else after
             self._check_remembered(revision)
         except BaseException:
@@ -94,7 +94,7 @@ class Objects:
         return _past_decoder.decode(record.body)
 
     @property
-    def _book(self) -> ObjectBook:
+    def _book(self) -> ObjectRegistry:
         return self._engine.state.objects
 
     async def _batch_job(self, caller: Caller, name: ObjectName) -> BatchJob:
@@ -104,7 +104,7 @@ class Objects:
 
     def _check_remembered(self, revision: int) -> None:
         book = self._book
-        oldest = book.recent[0].revision if book.recent else book.revision + 1
+        oldest = book.recent_events[0].revision if book.recent_events else book.revision + 1
         if revision + 1 < oldest or revision > book.revision:
             raise Gone(f"changes after resourceVersion {revision} are not remembered; list, and watch from there")
 
@@ -115,7 +115,7 @@ class Objects:
         slow, ends it."""
         try:
             while True:
-                await self._engine.committed()
+                await self._engine.wait_committed()
                 events = self._after(revision)
                 revision = events[-1].revision if events else revision
                 events = [each for each in events if _matches(each.kind, each.object, query)]
@@ -128,7 +128,7 @@ class Objects:
 
     def _after(self, revision: int) -> list[ObjectEvent]:
         """Revisions have no gaps, so the newest are at the end."""
-        recent = self._book.recent
+        recent = self._book.recent_events
         count = self._book.revision - revision
         if count > len(recent):
             raise Gone("the changes came faster than they were read; list, and watch from there")

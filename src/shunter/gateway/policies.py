@@ -50,30 +50,32 @@ class Policies:
         except Invalid as error:  # a plugin that is gone since
             log.error("fallback.gone", policy=fallback, error=error.detail)
             fallback = POLICY_DEFAULT
-        self._engine.brain.fall_back_to(lambda: catalogue.build(fallback))
+        self._engine.active_policy.fall_back_to(lambda: catalogue.build(fallback))
         self._engine.schedulers.set_lease(float(kept.get(LEASE_SETTING, str(LEASE_DEFAULT_S))))
 
     def _schedulers(self) -> list[PolicyView]:
         """Those that are connected, and the one that should decide if it is not."""
-        brain, sessions = self._engine.brain, self._engine.schedulers.sessions()
+        active_policy, sessions = self._engine.active_policy, self._engine.schedulers.sessions()
         remote = [each for each in sessions if not each.is_local]
-        views = [_session_view(each, brain.outside) for each in remote]
-        if brain.name.startswith(REMOTE) and all(each.name != brain.outside for each in remote):
-            error = f"silent: {brain.in_rounds.name} decides"
-            views.append(PolicyView(name=brain.name, kind="remote", source="not connected", active=True, error=error))
+        views = [_session_view(each, active_policy.outside) for each in remote]
+        if active_policy.name.startswith(REMOTE) and all(each.name != active_policy.outside for each in remote):
+            error = f"silent: {active_policy.in_rounds.name} decides"
+            views.append(
+                PolicyView(name=active_policy.name, kind="remote", source="not connected", active=True, error=error)
+            )
         return views
 
     def _view(self, offer: Offer) -> PolicyView:
-        brain = self._engine.brain
-        is_active = offer.kind != "filter" and not offer.error and offer.name == brain.name
-        error = offer.error or (brain.trouble if is_active else "")
+        active_policy = self._engine.active_policy
+        is_active = offer.kind != "filter" and not offer.error and offer.name == active_policy.name
+        error = offer.error or (active_policy.trouble if is_active else "")
         return PolicyView(
             name=offer.name,
             kind=offer.kind,
             source=offer.source,
             active=is_active or (offer.kind == "filter" and not offer.error),
             error=error or None,
-            failures=brain.failures if is_active else 0,
+            failures=active_policy.failures if is_active else 0,
         )
 
 

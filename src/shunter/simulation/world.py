@@ -83,8 +83,8 @@ def simulate(seed: int, echo: bool = False, brains: Brains = SEEDED) -> Outcome:
         trace, elapsed_s = world.trace, asyncio.get_running_loop().time()
         checkers = world.checkers
         failures: Counter[str] = Counter()
-        for brain in (manager.engine.brain for manager in world.managers):
-            failures[brain.trouble] += brain.failures
+        for active_policy in (manager.engine.active_policy for manager in world.managers):
+            failures[active_policy.trouble] += active_policy.failures
         return Outcome(
             seed, trace.steps, trace.digest, trace.counts, checkers.checked, checkers.changes, elapsed_s,
             checkers.waits, +failures,

@@ -39,9 +39,9 @@ class Recorder:
         sums = (sample.cpu_s, sample.memory_bytes, *io)
         self._sink.record(NodeSource(node), Measured(at_ms, node, MACHINE_LIFE, sums))
         for task in sample.tasks:
-            group = self._engine.state.group(task.job, task.group)
+            group = self._engine.state.task_set(task.job, task.group)
             if group is not None and task.index < group.count:
-                source = TaskSource(task.job, group.spec.name, group.shows(task.index))
+                source = TaskSource(task.job, group.spec.name, group.visible_index_of(task.index))
                 life = group.number * ATTEMPTS_MAX + task.attempt  # an instance of a service is replaced by a new piece
                 used = (task.cpu_s, task.memory_bytes, task.read_bytes, task.written_bytes)
                 since_ms = task.started_ms - ahead_ms if task.started_ms else None

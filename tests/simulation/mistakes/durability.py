@@ -16,7 +16,7 @@ from shunter.engine.jobs import submit
 from shunter.engine.jobs.submit import Submitted
 from shunter.engine.nodes import inventory, registration, reports
 from shunter.engine.round import Round
-from shunter.engine.state.records import Group
+from shunter.engine.state.records import TaskSet
 from shunter.model.lifecycles import NodeEvent, TaskEvent
 from shunter.model.protocol.worker_messages import Report, Started
 
@@ -72,10 +72,10 @@ def believe_any_attempt(patch: Patch) -> None:
     believed = reports.believed
 
     def gullible(
-        round: Round, group: Group, node: int, first: int, last: int, _attempt: int, state: int | None = None
+        round: Round, task_set: TaskSet, node: int, first: int, last: int, _attempt: int, state: int | None = None
     ) -> bool:
-        attempt = int(round.state.table.attempt[group.base + first]) if first < group.count else 0
-        return believed(round, group, node, first, last, attempt, state)
+        attempt = int(round.state.table.attempt[task_set.base + first]) if first < task_set.count else 0
+        return believed(round, task_set, node, first, last, attempt, state)
 
     for module in (reports, inventory):
         patch.setattr(module, "believed", gullible)
@@ -97,9 +97,9 @@ def change_state_behind_the_changes(patch: Patch) -> None:
 
     def sly(round: Round, node: int, started: Started) -> None:
         on_started(round, node, started)
-        group = round.state.group(started.job, started.group)
-        if group is not None:
-            round.state.table.lost[group.base + started.index] += 1
+        task_set = round.state.task_set(started.job, started.group)
+        if task_set is not None:
+            round.state.table.lost[task_set.base + started.index] += 1
 
     for module in (reports, inventory):
         patch.setattr(module, "on_started", sly)
@@ -130,7 +130,7 @@ def call_a_lost_attempt_failed(patch: Patch) -> None:
             for index in range(change.first, change.last + 1):
                 place = change.job, change.group, index
                 record(self, TaskEnded(*place, event, -1, 0, change.at_ms, 0, 0, reason, change.ref))
-            self.maybe_over[change.job] = None
+            self.maybe_finished[change.job] = None
         else:
             record(self, change)
 

@@ -15,10 +15,10 @@ from shunter.engine.placement import apply_decision, cluster_view, gangs
 from shunter.engine.placement import place as placement
 from shunter.engine.round import Timers
 from shunter.engine.state import apply_tasks, task_classes
-from shunter.engine.state.node_table import NodeColumns
-from shunter.engine.state.records import Group
-from shunter.engine.state.registries.cluster import ClusterBook
-from shunter.engine.state.registries.queues import FREE, QueueBook
+from shunter.engine.state.node_table import NodeTable
+from shunter.engine.state.records import TaskSet
+from shunter.engine.state.registries.cluster import ClusterSettingsRegistry
+from shunter.engine.state.registries.queues import UNLIMITED, QueueRegistry
 from shunter.engine.state.state import State
 from shunter.planning.planner import Planner
 from shunter.planning.view import ClusterView, Decision, Placement, Rules
@@ -45,9 +45,9 @@ def overlook_who_runs_there(patch: Patch) -> None:
 def forget_to_queue_again(patch: Patch) -> None:
     requeue = apply_tasks._requeue
 
-    def forgetful(state: State, group: Group, first: int, last: int, not_before_ms: int) -> None:
+    def forgetful(state: State, task_set: TaskSet, first: int, last: int, not_before_ms: int) -> None:
         if first > 0:
-            requeue(state, group, first, last, not_before_ms)
+            requeue(state, task_set, first, last, not_before_ms)
 
     patch.setattr(apply_tasks, "_requeue", forgetful)
 
@@ -61,13 +61,13 @@ def keep_lanes_for_ever(patch: Patch) -> None:
 
 
 def overlook_the_rules_of_queues(patch: Patch) -> None:
-    patch.setattr(QueueBook, "get", lambda _self, _name: FREE)
+    patch.setattr(QueueRegistry, "get", lambda _self, _name: UNLIMITED)
     patch.setattr(cluster_view, "_queues", lambda _state: {})
 
 
 def overlook_running_max(patch: Patch) -> None:
-    get, rules = QueueBook.get, cluster_view._queues
-    patch.setattr(QueueBook, "get", lambda self, name: replace(get(self, name), running_max=0))
+    get, rules = QueueRegistry.get, cluster_view._queues
+    patch.setattr(QueueRegistry, "get", lambda self, name: replace(get(self, name), running_max=0))
     patch.setattr(
         cluster_view,
         "_queues",
@@ -80,7 +80,7 @@ def overlook_parallel_max(patch: Patch) -> None:
     patch.setattr(
         cluster_view,
         "_queued",
-        lambda state, record, group: replace(queued(state, record, group), count=record.queued),
+        lambda state, record, task_set: replace(queued(state, record, task_set), count=record.queued),
     )
     patch.setattr(apply_decision, "lanes_max", lambda _round, record: record.queued)
 
@@ -122,21 +122,21 @@ def forget_exclusive_nodes(patch: Patch) -> None:
 def _forget_rule(patch: Patch, **rule: Any) -> None:
     rules_of = task_classes._rules_of
 
-    def forgetful(job: Any, part: int, spec: Any) -> Rules | None:
-        rules = rules_of(job, part, spec)
+    def forgetful(job: Any, group_index: int, spec: Any) -> Rules | None:
+        rules = rules_of(job, group_index, spec)
         return rules and replace(rules, **rule)
 
     patch.setattr(task_classes, "_rules_of", forgetful)
 
 
 def have_licences_for_all(patch: Patch) -> None:
-    patch.setattr(ClusterBook, "licences", lambda self: dict.fromkeys(self.values, 100))
+    patch.setattr(ClusterSettingsRegistry, "licences", lambda self: dict.fromkeys(self.values, 100))
 
 
 def give_a_port_to_three(patch: Patch) -> None:
-    capacity = NodeColumns._capacity
+    capacity = NodeTable._capacity
     patch.setattr(
-        NodeColumns,
+        NodeTable,
         "_capacity",
         lambda self, given, resource: capacity(self, given, resource) * (3 if resource.startswith("port/") else 1),
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from shunter.engine.changes import NodeMoved
+from shunter.engine.changes import NodeTransitioned
 from shunter.engine.nodes import cordon, drain
 from shunter.engine.placement import place as placement
 from shunter.engine.round import Round
@@ -14,8 +14,8 @@ from shunter.engine.services import reconcile
 from shunter.engine.services.instances import Member
 from shunter.engine.services.rollout import Keeping
 from shunter.engine.state import apply_tasks
-from shunter.engine.state.node_table import NodeColumns
-from shunter.engine.state.records import Group, NodeRecord
+from shunter.engine.state.node_table import NodeTable
+from shunter.engine.state.records import NodeRecord, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import NodeEvent
 
@@ -31,29 +31,29 @@ def forget_to_start_what_is_missing(patch: Patch) -> None:
 
 
 def overlook_nodes_that_join(patch: Patch) -> None:
-    patch.setattr(reconcile, "stir_nodes", lambda round: round.stirred_nodes.clear())
+    patch.setattr(reconcile, "stir_nodes", lambda round: round.dirty_nodes.clear())
 
 
 def call_a_draining_node_drained(patch: Patch) -> None:
     def hasty(round: Round, node: NodeRecord) -> None:
-        round.record(NodeMoved(node.id, NodeEvent.EMPTIED, "", round.now_ms, node.name))
+        round.record(NodeTransitioned(node.id, NodeEvent.EMPTIED, "", round.now_ms, node.name))
 
     patch.setattr(drain, "_advance", hasty)
 
 
 def place_on_cordoned_nodes(patch: Patch) -> None:
-    def lax(_self: NodeColumns, node: NodeRecord, by: str, reason: str) -> None:
-        node.switched_by, node.switched_because = by, reason
+    def lax(_self: NodeTable, node: NodeRecord, by: str, reason: str) -> None:
+        node.cordoned_by, node.cordon_reason = by, reason
 
-    patch.setattr(NodeColumns, "switch", lax)
-    patch.setattr(NodeColumns, "refresh_eligible", _blind_to_switches(NodeColumns.refresh_eligible))
+    patch.setattr(NodeTable, "set_cordon", lax)
+    patch.setattr(NodeTable, "refresh_eligible", _blind_to_switches(NodeTable.refresh_eligible))
 
 
-def _blind_to_switches(refresh: Callable[[NodeColumns, NodeRecord], None]) -> Callable[[NodeColumns, NodeRecord], None]:
-    def blind(self: NodeColumns, node: NodeRecord) -> None:
-        by, node.switched_by = node.switched_by, ""
+def _blind_to_switches(refresh: Callable[[NodeTable, NodeRecord], None]) -> Callable[[NodeTable, NodeRecord], None]:
+    def blind(self: NodeTable, node: NodeRecord) -> None:
+        by, node.cordoned_by = node.cordoned_by, ""
         refresh(self, node)
-        node.switched_by = by
+        node.cordoned_by = by
 
     return blind
 
@@ -65,17 +65,17 @@ def quarantine_the_last_node(patch: Patch) -> None:
 def forget_where_a_task_was_to_go(patch: Patch) -> None:
     requeue = apply_tasks._requeue
 
-    def forgetful(state: State, group: Group, first: int, last: int, not_before_ms: int) -> None:
-        kept, state.moves.bound = state.moves.bound, {}
-        requeue(state, group, first, last, not_before_ms)
-        state.moves.bound = kept
+    def forgetful(state: State, task_set: TaskSet, first: int, last: int, not_before_ms: int) -> None:
+        kept, state.moves.pinned = state.moves.pinned, {}
+        requeue(state, task_set, first, last, not_before_ms)
+        state.moves.pinned = kept
 
     patch.setattr(apply_tasks, "_requeue", forgetful)
     patch.setattr(placement, "place_bound", lambda _round: None)
 
 
 def let_a_piece_go_before_it_is_over(patch: Patch) -> None:
-    patch.setattr(Group, "is_over", property(lambda _self: True))
+    patch.setattr(TaskSet, "is_finished", property(lambda _self: True))
 
 
 MISTAKES: tuple[tuple[Callable[[Patch], None], str], ...] = (

@@ -14,7 +14,7 @@ from shunter.engine.nodes import reports
 from shunter.engine.placement import apply_decision, cluster_view
 from shunter.engine.round import Round
 from shunter.engine.state import apply_groups
-from shunter.engine.state.records import Group
+from shunter.engine.state.records import TaskSet
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import TaskEvent
 
@@ -28,16 +28,16 @@ def place_held_jobs(patch: Patch) -> None:
     patch.setitem(apply_groups.APPLIERS, JobHeld, careless)
     make_ready = State.make_ready
 
-    def regardless(self: State, group: Group, first: int, last: int) -> None:
-        is_held, group.job.is_held = group.job.is_held, False
-        make_ready(self, group, first, last)
-        group.job.is_held = is_held
+    def regardless(self: State, task_set: TaskSet, first: int, last: int) -> None:
+        is_held, task_set.job.is_held = task_set.job.is_held, False
+        make_ready(self, task_set, first, last)
+        task_set.job.is_held = is_held
 
     patch.setattr(State, "make_ready", regardless)
 
 
 def forget_to_queue_what_is_released(patch: Patch) -> None:
-    patch.setattr(apply_groups, "queue_again", lambda _state, _group: None)
+    patch.setattr(apply_groups, "make_queued_ready", lambda _state, _group: None)
 
 
 def start_before_the_time(patch: Patch) -> None:

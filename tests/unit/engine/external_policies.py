@@ -13,10 +13,10 @@ from shunter.model.protocol.scheduler_messages import (
     Situation,
 )
 from shunter.planning.view import ClusterView, Decision
-from tests.unit.engine.harness import Stage
+from tests.unit.engine.harness import Harness
 
 
-class Remote:
+class RemotePolicy:
     """The active policy is a scheduler of this name."""
 
     fast = False
@@ -28,20 +28,20 @@ class Remote:
         raise AssertionError("it decides elsewhere")
 
 
-async def lead(stage: Stage, name: str = "mine") -> Session:
-    stage.engine.policy = Remote(name)
-    return stage.engine.schedulers.open(name, WANTS_DEFAULT)
+async def open_leading_session(harness: Harness, name: str = "mine") -> Session:
+    harness.engine.policy = RemotePolicy(name)
+    return harness.engine.schedulers.open(name, WANTS_DEFAULT)
 
 
-async def shown(stage: Stage, session: Session) -> Situation:
-    situation = await stage.engine.schedulers.next(session)
+async def next_situation(harness: Harness, session: Session) -> Situation:
+    situation = await harness.engine.schedulers.next(session)
     assert situation is not None
     return situation
 
 
-async def decide(stage: Stage, session: Session, *placements: PlacementRow, **fields: Any) -> DecisionAnswer:
+async def decide(harness: Harness, session: Session, *placements: PlacementRow, **fields: Any) -> DecisionAnswer:
     row = DecisionRow(1, placements=list(placements), **fields)
-    return await stage.engine.schedulers.decide(session.token, row)
+    return await harness.engine.schedulers.decide(session.token, row)
 
 
 def reasons(answer: DecisionAnswer) -> list[tuple[str, str, int]]:

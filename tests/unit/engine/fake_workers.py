@@ -10,35 +10,36 @@ from shunter.model.job.spec import TaskSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.protocol.worker_messages import Ended, Health, Order, Orders, Started, Stop
 from shunter.simulation.runtime.loop import VirtualClock
-from tests.unit.engine.harness import Stage
+from tests.unit.engine.harness import Harness
 
 Task = tuple[int, int, int]  # job, group, index
 
 
 @dataclass(frozen=True)
-class Playing:
+class FakeAttempt:
     node: int
     attempt: int
-    shown: int
+    visible_index: int
     spec: TaskSpec
     started_ms: int
 
 
 @dataclass
-class Players:
-    """`is_sick` says which tasks never pass their checks, by the spec that they run and the index that they show."""
+class FakeWorkers:
+    """`is_unhealthy` says which tasks never pass their checks, by the spec that they run and the index that they
+    show."""
 
-    stage: Stage
-    is_sick: Callable[[TaskSpec, int], bool] = lambda _spec, _shown: False
-    playing: dict[Task, Playing] = field(default_factory=dict)
+    harness: Harness
+    is_unhealthy: Callable[[TaskSpec, int], bool] = lambda _spec, _shown: False
+    active: dict[Task, FakeAttempt] = field(default_factory=dict)
     starts: list[tuple[int, int]] = field(default_factory=list)  # (node, shown index), in order
     ignores_stops: bool = False
     _left: list[tuple[int, object]] = field(default_factory=list)
 
-    async def act(self, seconds: float = 0.0) -> None:
+    async def process(self, seconds: float = 0.0) -> None:
         """Do what was ordered until nothing more comes; then let time pass, and do what comes of it."""
         for _ in range(60):
-            sent, self.stage.workers.sent = self.stage.workers.sent, []
+            sent, self.harness.workers.sent = self.harness.workers.sent, []
             for node, message in sent:
                 if isinstance(message, Orders):
                     for order in message.orders:
@@ -46,29 +47,29 @@ class Players:
                 elif isinstance(message, Stop) and not self.ignores_stops:
                     for each in message.ranges:
                         await self.stop(each.job, each.group, range(each.first, each.last + 1))
-            await self.stage.settle()
-            if not self.stage.workers.sent:
+            await self.harness.settle()
+            if not self.harness.workers.sent:
                 break
         if seconds:
-            await self.stage.settle(seconds)
-            await self.act()
+            await self.harness.settle(seconds)
+            await self.process()
 
-    async def pass_time(self, seconds: float, step: float = 0.5) -> None:
+    async def advance(self, seconds: float, step: float = 0.5) -> None:
         for _ in range(int(seconds / step)):
-            await self.act(step)
+            await self.process(step)
 
     async def _start(self, node: int, order: Order, spec: TaskSpec) -> None:
         now_ms = int(VirtualClock().now() * 1000)
         started, health = [], []
         for offset, index in enumerate(range(order.first, order.last + 1)):
-            shown = order.shown[offset] if order.shown else index
-            self.playing[order.job, order.group, index] = Playing(node, order.attempt, shown, spec, now_ms)
-            self.starts.append((node, shown))
+            visible_index = order.shown[offset] if order.shown else index
+            self.active[order.job, order.group, index] = FakeAttempt(node, order.attempt, visible_index, spec, now_ms)
+            self.starts.append((node, visible_index))
             started.append(Started(order.job, order.group, order.attempt, index, now_ms, 1, 0))
             if spec.health:
-                is_well = not self.is_sick(spec, shown)
-                health.append(Health(order.job, order.group, order.attempt, index, is_well, now_ms, ""))
-        await self.stage.report(node, started=started, health=health)
+                is_healthy = not self.is_unhealthy(spec, visible_index)
+                health.append(Health(order.job, order.group, order.attempt, index, is_healthy, now_ms, ""))
+        await self.harness.report(node, started=started, health=health)
 
     async def stop(self, job: int, group: int, indexes: Iterable[int]) -> None:
         for index in indexes:
@@ -76,35 +77,39 @@ class Players:
 
     async def end(self, task: Task, exit_code: int, how: str = "") -> None:
         """The task's attempt ends."""
-        playing = self.playing.pop(task, None)
-        if playing is None:
+        active = self.active.pop(task, None)
+        if active is None:
             return
         now_ms = int(VirtualClock().now() * 1000)
         job, group, index = task
         exits = [exit_code] if exit_code else []
-        ended = Ended(job, group, playing.attempt, index, exits, [playing.started_ms], [now_ms], 1, 0, how)
-        await self.stage.report(playing.node, ended=[ended])
+        ended = Ended(job, group, active.attempt, index, exits, [active.started_ms], [now_ms], 1, 0, how)
+        await self.harness.report(active.node, ended=[ended])
 
-    def find(self, shown: int, job: int | None = None) -> Task:
+    def find(self, visible_index: int, job: int | None = None) -> Task:
         """The one task that plays an index."""
-        [task] = [task for task, playing in self.playing.items() if playing.shown == shown and job in (None, task[0])]
+        [task] = [
+            task
+            for task, active in self.active.items()
+            if active.visible_index == visible_index and job in (None, task[0])
+        ]
         return task
 
-    def on(self, node: int) -> list[int]:
+    def indexes_on(self, node: int) -> list[int]:
         """The indexes that play on a node."""
-        return sorted(playing.shown for playing in self.playing.values() if playing.node == node)
+        return sorted(active.visible_index for active in self.active.values() if active.node == node)
 
     def commands(self) -> list[str]:
         """What runs, in words: the last word of each command."""
-        return sorted(playing.spec.command[-1] for playing in self.playing.values())
+        return sorted(active.spec.command[-1] for active in self.active.values())
 
 
-def healthy(stage: Stage, job_id: int) -> int:
+def healthy_count(harness: Harness, job_id: int) -> int:
     """Instances of a service that are healthy now."""
-    job, now_ms = stage.engine.state.jobs[job_id], int(VirtualClock().now() * 1000)
-    return sum(instance.is_well(now_ms) for instance in look(stage.engine.state, job).values())
+    job, now_ms = harness.engine.state.jobs[job_id], int(VirtualClock().now() * 1000)
+    return sum(instance.is_well(now_ms) for instance in look(harness.engine.state, job).values())
 
 
-def running(stage: Stage, job_id: int) -> int:
-    job = stage.engine.state.jobs[job_id]
+def running(harness: Harness, job_id: int) -> int:
+    job = harness.engine.state.jobs[job_id]
     return job.counts()[TaskState.RUNNING]

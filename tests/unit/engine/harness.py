@@ -40,7 +40,7 @@ from shunter.planning.planner import build_policy
 from shunter.simulation.runtime.loop import VirtualClock, run_virtual
 
 
-class RecordedWorkers:
+class RecordingWorkers:
     """The workers port: keeps what the engine sent."""
 
     heartbeat_s = 1.0
@@ -62,11 +62,11 @@ class RecordedWorkers:
         raise AssertionError("not part of these tests")
 
 
-class Stage:
+class Harness:
     def __init__(self, store: MemoryStore, settings: EngineSettings) -> None:
         self.store = store
         self.settings = settings
-        self.workers = RecordedWorkers()
+        self.workers = RecordingWorkers()
         self.engine = self._new_engine()
         self._running: asyncio.Task[None] | None = None
         self._seq: dict[int, int] = {}
@@ -81,7 +81,7 @@ class Stage:
             settings=self.settings,
         )
 
-    async def open(self) -> Stage:
+    async def open(self) -> Harness:
         await self.store.open()
         await self.engine.start()
         self._running = asyncio.create_task(self.engine.run())
@@ -92,7 +92,7 @@ class Stage:
         assert self._running is not None
         self._running.cancel()
 
-    async def revive(self) -> None:
+    async def restart_manager(self) -> None:
         """The manager was killed; another one takes over, and the workers connect to it with nothing in hand."""
         self.crash()
         self.engine = self._new_engine()
@@ -150,7 +150,7 @@ class Stage:
                 ended.append(order.job)
         return ended
 
-    async def lose(self, node: int, order: Order, reason: str = "the keeper died") -> None:
+    async def report_lost(self, node: int, order: Order, reason: str = "the keeper died") -> None:
         lost = Lost(order.job, order.group, order.attempt, order.first, order.last, reason)
         await self.report(node, lost=[lost])
 
@@ -194,7 +194,7 @@ class Stage:
     def reserved_cpu(self, node: int) -> int:
         return int(self.engine.state.nodes.view.reserved[node, 0])
 
-    async def replayed(self) -> dict[str, Any]:
+    async def recovered_fingerprint(self) -> dict[str, Any]:
         """The state as a new manager would find it."""
         state, _ = await recover(self.store)
         return fingerprint(state)
@@ -204,20 +204,20 @@ def spec(name: str = "job", count: int = 1, **fields: Any) -> JobSpec:
     restart = fields.pop("restart", Restart())
     needs = fields.pop("needs", {"cpu": 1000})
     queue_timeout_s = fields.pop("queue_timeout_s", 0.0)
-    of_group = {name: fields.pop(name) for name in list(fields) if name in GroupSpec.__struct_fields__}
-    of_group["estimate_bits"] = bits_of_estimate(of_group.get("estimate_s", 0.0))
-    task = of_group.pop("task", TaskSpec(("/bin/true",)))
-    group = GroupSpec("main", count, task, needs, restart, queue_timeout_s=queue_timeout_s, **of_group)
+    group_fields = {name: fields.pop(name) for name in list(fields) if name in GroupSpec.__struct_fields__}
+    group_fields["estimate_bits"] = bits_of_estimate(group_fields.get("estimate_s", 0.0))
+    task = group_fields.pop("task", TaskSpec(("/bin/true",)))
+    group = GroupSpec("main", count, task, needs, restart, queue_timeout_s=queue_timeout_s, **group_fields)
     return JobSpec(fields.pop("namespace", "default"), name, (group,), **fields)
 
 
-def play(scene: Callable[[Stage], Coroutine[Any, Any, None]], **settings: Any) -> None:
+def run_scenario(scenario: Callable[[Harness], Coroutine[Any, Any, None]], **settings: Any) -> None:
     """Run one scene on a fresh stage; in the end the store must tell the same story as memory."""
 
     async def main(_: random.Random) -> None:
-        stage = await Stage(MemoryStore(), EngineSettings(**settings)).open()
-        await scene(stage)
-        await stage.settle()
-        assert await stage.replayed() == fingerprint(stage.engine.state)
+        harness = await Harness(MemoryStore(), EngineSettings(**settings)).open()
+        await scenario(harness)
+        await harness.settle()
+        assert await harness.recovered_fingerprint() == fingerprint(harness.engine.state)
 
     run_virtual(main, 1)

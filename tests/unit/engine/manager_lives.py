@@ -8,24 +8,24 @@ from typing import Any
 
 from shunter.model.job.spec import Affinity, JobOptions, Spread
 from shunter.model.protocol.worker_messages import Order
-from tests.unit.engine.harness import Stage, spec
+from tests.unit.engine.harness import Harness, spec
 
 NODES = 3
 
 
-class Life:
-    def __init__(self, stage: Stage, seed: int) -> None:
-        self.stage, self.rng = stage, random.Random(seed)
+class RandomWorkload:
+    def __init__(self, harness: Harness, seed: int) -> None:
+        self.harness, self.rng = harness, random.Random(seed)
         self.seed = seed
-        self.in_hand: list[tuple[int, Order]] = []
+        self.unfinished_orders: list[tuple[int, Order]] = []
         self.number = 0
 
-    async def live(self, steps: int = 40) -> None:
+    async def run(self, steps: int = 40) -> None:
         for number in range(NODES):
-            await self.stage.join(f"n{number}", cpu=self.rng.randrange(2, 5))
+            await self.harness.join(f"n{number}", cpu=self.rng.randrange(2, 5))
         for _ in range(steps):
-            await self.rng.choice([self.submit, self.submit, self.end, self.end, self.switch])()
-            await self.stage.settle(self.rng.choice([0.0, 0.5, 40.0]))
+            await self.rng.choice([self.submit, self.submit, self.end, self.end, self.toggle_cordon])()
+            await self.harness.settle(self.rng.choice([0.0, 0.5, 40.0]))
 
     async def submit(self) -> None:
         rng = self.rng
@@ -36,17 +36,17 @@ class Life:
             {"affinity": (rule,)},
         ]  # fmt: skip
         self.number += 1
-        await self.stage.submit(spec(f"j{self.number}-{self.seed}", rng.randrange(1, 5), **rng.choice(kinds)))
+        await self.harness.submit(spec(f"j{self.number}-{self.seed}", rng.randrange(1, 5), **rng.choice(kinds)))
 
     async def end(self) -> None:
-        self.in_hand += self.stage.orders()
-        for node, order in [each for each in self.in_hand if self.rng.random() < 0.7]:
-            self.in_hand.remove((node, order))
-            await self.stage.end(node, order)
+        self.unfinished_orders += self.harness.orders()
+        for node, order in [each for each in self.unfinished_orders if self.rng.random() < 0.7]:
+            self.unfinished_orders.remove((node, order))
+            await self.harness.end(node, order)
 
-    async def switch(self) -> None:
-        engine, name = self.stage.engine, f"n{self.rng.randrange(NODES)}"
-        if engine.state.nodes.by_name[name].switched_by:
+    async def toggle_cordon(self) -> None:
+        engine, name = self.harness.engine, f"n{self.rng.randrange(NODES)}"
+        if engine.state.nodes.by_name[name].cordoned_by:
             await engine.release_node(name, "cordon")
         else:
             await engine.cordon_node(name, "maintenance")

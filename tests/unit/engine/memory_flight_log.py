@@ -5,7 +5,7 @@ from __future__ import annotations
 from shunter.model.protocol.flight_records import FlightRecord, decode_record
 
 
-class Tape:
+class MemoryFlightLog:
     """The flight log: keeps what is recorded."""
 
     def __init__(self) -> None:

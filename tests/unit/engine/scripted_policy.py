@@ -8,10 +8,10 @@ import numpy as np
 
 from shunter.engine.round import Round
 from shunter.planning.view import ClusterView, Decision, Placement
-from tests.unit.engine.harness import Stage
+from tests.unit.engine.harness import Harness
 
 
-class Scripted:
+class ScriptedPolicy:
     """A policy that says what the test wants, once; after that it places nothing."""
 
     name, fast = "scripted", True
@@ -30,6 +30,6 @@ def on_nodes(class_id: int, **counts: int) -> Placement:
     return Placement(class_id, np.array(rows), np.array(list(counts.values())))
 
 
-async def tell(stage: Stage, decide: Callable[[Round], None]) -> None:
-    stage.engine.tell(decide)
-    await stage.settle()
+async def tell(harness: Harness, decide: Callable[[Round], None]) -> None:
+    harness.engine.tell(decide)
+    await harness.settle()

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from shunter.model.job.spec import JobSpec, Restart, TaskSpec, Update
-from tests.unit.engine.harness import Stage, spec
+from tests.unit.engine.harness import Harness, spec
 
 ALWAYS = Restart("always", max=3, delay_s=1.0, jitter=0.0)
 
@@ -25,5 +25,5 @@ def system(word: str = "v1", **fields: Any) -> JobSpec:
     return service(0, word, name=fields.pop("name", "agent"), type=fields.pop("type", "system"), **fields)
 
 
-async def types(stage: Stage) -> Counter[str]:
-    return Counter(event.type for event in await stage.events())
+async def types(harness: Harness) -> Counter[str]:
+    return Counter(event.type for event in await harness.events())

@@ -12,7 +12,7 @@ from shunter.engine.settings import EngineSettings
 from shunter.model.errors import StoreFailed, Unavailable
 from shunter.ports.store import Commit
 from shunter.simulation.runtime.loop import run_virtual
-from tests.unit.engine.harness import Stage, spec
+from tests.unit.engine.harness import Harness, spec
 
 
 class FullDisk(MemoryStore):
@@ -31,42 +31,42 @@ class FullDisk(MemoryStore):
         return await super().begin_epoch()
 
 
-async def stage_with_full_disk() -> tuple[Stage, FullDisk]:
+async def harness_with_full_disk() -> tuple[Harness, FullDisk]:
     store = FullDisk()
-    stage = await Stage(store, EngineSettings()).open()
-    await stage.join("n1", cpu=1)
-    await stage.submit(spec("kept"))
-    stage.orders()
+    harness = await Harness(store, EngineSettings()).open()
+    await harness.join("n1", cpu=1)
+    await harness.submit(spec("kept"))
+    harness.orders()
     store.is_full = True
-    return stage, store
+    return harness, store
 
 
 def test_nothing_of_a_failed_round_is_answered_sent_or_seen() -> None:
     async def main(_: random.Random) -> None:
-        stage, _store = await stage_with_full_disk()
+        harness, _store = await harness_with_full_disk()
         with pytest.raises(Unavailable, match="the disk is full"):
-            await stage.engine.submit([spec("phantom")], "tester")
-        assert not stage.orders()
+            await harness.engine.submit([spec("phantom")], "tester")
+        assert not harness.orders()
         with pytest.raises(Unavailable, match="the disk is full"):
-            await stage.engine.committed()
+            await harness.engine.wait_committed()
 
     run_virtual(main, 1)
 
 
 def test_while_the_store_fails_requests_are_refused_at_once_and_later_all_is_well() -> None:
     async def main(_: random.Random) -> None:
-        stage, store = await stage_with_full_disk()
-        epoch = stage.engine.epoch
+        harness, store = await harness_with_full_disk()
+        epoch = harness.engine.epoch
         for name in ("a", "b"):
             with pytest.raises(Unavailable, match="the disk is full"):
-                await stage.engine.submit([spec(name)], "tester")
+                await harness.engine.submit([spec(name)], "tester")
         store.is_full = False
-        await stage.settle(10)
-        await stage.engine.committed()
-        assert stage.engine.epoch > epoch
-        assert stage.workers.resets == 1
-        assert set(stage.engine.state.names["default"]) == {"kept"}
-        [again] = await stage.submit(spec("a"))
+        await harness.settle(10)
+        await harness.engine.wait_committed()
+        assert harness.engine.epoch > epoch
+        assert harness.workers.resets == 1
+        assert set(harness.engine.state.jobs_by_name["default"]) == {"kept"}
+        [again] = await harness.submit(spec("a"))
         assert again.created
 
     run_virtual(main, 1)
@@ -74,14 +74,14 @@ def test_while_the_store_fails_requests_are_refused_at_once_and_later_all_is_wel
 
 def test_a_manager_that_stops_without_a_store_saves_no_snapshot_of_what_was_never_committed() -> None:
     async def main(_: random.Random) -> None:
-        stage, store = await stage_with_full_disk()
+        harness, store = await harness_with_full_disk()
         with pytest.raises(Unavailable):
-            await stage.engine.submit([spec("phantom")], "tester")
+            await harness.engine.submit([spec("phantom")], "tester")
         store.is_full = False
-        await asyncio.wait_for(stage.engine.stop(), 60)
+        await asyncio.wait_for(harness.engine.stop(), 60)
         snapshot = await store.snapshot()
         assert snapshot is None or snapshot.version <= await store.last_version()
-        second = await Stage(store, EngineSettings()).open()
-        assert set(second.engine.state.names["default"]) == {"kept"}
+        second = await Harness(store, EngineSettings()).open()
+        assert set(second.engine.state.jobs_by_name["default"]) == {"kept"}
 
     run_virtual(main, 1)

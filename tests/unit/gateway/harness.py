@@ -26,13 +26,13 @@ from shunter.model.protocol.worker_messages import (
 from shunter.model.rest.views import SubmittedJob
 from shunter.ports.gateway import Caller, JobReference
 from shunter.simulation.runtime.loop import VirtualClock, run_virtual
-from tests.unit.engine.harness import RecordedWorkers, Stage
+from tests.unit.engine.harness import Harness, RecordingWorkers
 
 ANNA = Caller("anna")
 T = TypeVar("T")
 
 
-class WritingWorkers(RecordedWorkers):
+class WritingWorkers(RecordingWorkers):
     """Workers that have what the test wrote, by (segment, record, stream)."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class WritingWorkers(RecordedWorkers):
         return StatsData(0, MachineStats(1_700_000_000_000, cpu_busy=0.5), self.running)
 
 
-class GatewayStage(Stage):
+class GatewayStage(Harness):
     def __init__(self, store: MemoryStore, settings: EngineSettings) -> None:
         super().__init__(store, settings)
         self.writing = WritingWorkers()
@@ -116,7 +116,7 @@ class GatewayStage(Stage):
             self.workers.sent = [(node, sent) for node, sent in self.workers.sent if not isinstance(sent, Stop)]
             now_ms = int(VirtualClock().now() * 1000)
             for node, each in [(node, each) for node, stop in stops for each in stop.ranges]:
-                group = self.engine.state.group(each.job, each.group)
+                group = self.engine.state.task_set(each.job, each.group)
                 for index in range(each.first, each.last + 1) if group is not None else ():
                     assert group is not None
                     attempt = int(self.engine.state.table.attempt[group.base + index])
@@ -144,12 +144,12 @@ async def read_all(stream: AsyncGenerator[T, None], into: list[T]) -> None:
             into += [each]
 
 
-def play(scene: Callable[[GatewayStage], Coroutine[Any, Any, None]], **settings: Any) -> None:
+def run_scenario(scenario: Callable[[GatewayStage], Coroutine[Any, Any, None]], **settings: Any) -> None:
     """Run one scene on a fresh stage, in virtual time."""
 
     async def main(_: random.Random) -> None:
-        stage = GatewayStage(MemoryStore(), EngineSettings(**settings))
-        await stage.open()
-        await scene(stage)
+        harness = GatewayStage(MemoryStore(), EngineSettings(**settings))
+        await harness.open()
+        await scenario(harness)
 
     run_virtual(main, 1)

@@ -11,8 +11,8 @@ from shunter.gateway.tokens import Tokens, ensure_token
 from shunter.model.errors import Invalid, NotFound
 from shunter.model.protocol.worker_messages import TaskStats
 from shunter.ports.gateway import Caller, EventPosition, EventQuery, TaskReference
-from tests.unit.engine.object_harness import command, make, queue, ready
-from tests.unit.gateway.harness import ANNA, GatewayStage, play, reference
+from tests.unit.engine.object_harness import apply_drafts, command, queue, setup_testbed
+from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
 
 
 def test_a_token_stands_for_its_user_and_no_other_does() -> None:
@@ -35,145 +35,145 @@ def test_a_token_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> Non
 def test_all_manifests_of_a_submit_are_taken_or_none() -> None:
     """D-49, D-08: the problems of all of them are told, each with its place."""
 
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         good = {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["a"]}}
         bad = {**good, "spec": {"command": [], "count": 0}}
         with pytest.raises(Invalid) as refused:
-            await stage.gateway.submit(ANNA, [good, bad, good, bad], namespace="default", key=None)
+            await harness.gateway.submit(ANNA, [good, bad, good, bad], namespace="default", key=None)
         fields = {problem.field for problem in refused.value.problems}
         assert fields == {f"items[{place}].spec.{name}" for place in (1, 3) for name in ("command", "count")}
-        assert (await stage.gateway.cluster(ANNA)).jobs == {}
+        assert (await harness.gateway.cluster(ANNA)).jobs == {}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_repeated_key_gives_the_same_jobs_also_when_they_have_ended() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join()
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join()
         document = {"apiVersion": "shunter.dev/v1", "kind": "Job", "spec": {"command": ["/bin/true"]}}
-        [first] = await stage.gateway.submit(ANNA, [document], namespace="default", key="k")
-        await stage.settle()
-        [again] = await stage.gateway.submit(ANNA, [document], namespace="default", key="k")
-        [(_, order)] = stage.orders()
-        await stage.end(node, order)
-        [ended] = await stage.gateway.submit(ANNA, [document], namespace="default", key="k")
+        [first] = await harness.gateway.submit(ANNA, [document], namespace="default", key="k")
+        await harness.settle()
+        [again] = await harness.gateway.submit(ANNA, [document], namespace="default", key="k")
+        [(_, order)] = harness.orders()
+        await harness.end(node, order)
+        [ended] = await harness.gateway.submit(ANNA, [document], namespace="default", key="k")
         assert first.created
         assert (again.created, ended.created) == (False, False)
         assert {(each.id, each.name, each.run) for each in (first, again, ended)} == {(first.id, first.name, 1)}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_stopping_names_who_asked_for_it() -> None:
     """D-27: the reason is kept with the job."""
 
-    async def scene(stage: GatewayStage) -> None:
-        await stage.run("job", count=2)
-        await stage.gateway.stop(ANNA, reference("job"), None, now=False)
-        await stage.settle()
-        job = await stage.gateway.job(ANNA, reference("job"))
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.run("job", count=2)
+        await harness.gateway.stop(ANNA, reference("job"), None, now=False)
+        await harness.settle()
+        job = await harness.gateway.job(ANNA, reference("job"))
         assert (job.state, job.reason) == ("cancelled", "stopped by anna")
-        await stage.gateway.stop(ANNA, reference("job"), TaskReference(1), now=True)  # it has ended: nothing happens
+        await harness.gateway.stop(ANNA, reference("job"), TaskReference(1), now=True)  # it has ended: nothing happens
         with pytest.raises(NotFound):
-            await stage.gateway.stop(ANNA, reference("job"), TaskReference(2), now=True)
+            await harness.gateway.stop(ANNA, reference("job"), TaskReference(2), now=True)
         with pytest.raises(NotFound):
-            await stage.gateway.stop(ANNA, reference("nobody"), None, now=True)
+            await harness.gateway.stop(ANNA, reference("nobody"), None, now=True)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_nodes_are_listed_by_name_in_pages_and_labelled() -> None:
     """C-19, R-11."""
 
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         for name in ("c", "a", "b"):
-            await stage.join(name, cpu=2)
-        page = await stage.gateway.nodes(ANNA, 2, None)
+            await harness.join(name, cpu=2)
+        page = await harness.gateway.nodes(ANNA, 2, None)
         assert ([node.name for node in page.items], page.next, page.total) == (["a", "b"], "b", 3)
-        assert [node.name for node in (await stage.gateway.nodes(ANNA, 2, page.next)).items] == ["c"]
-        labelled = await stage.gateway.label_node(ANNA, "a", {"disk": "ssd", "rack": "1"})
+        assert [node.name for node in (await harness.gateway.nodes(ANNA, 2, page.next)).items] == ["c"]
+        labelled = await harness.gateway.label_node(ANNA, "a", {"disk": "ssd", "rack": "1"})
         assert labelled.labels == {"disk": "ssd", "rack": "1"}
-        labelled = await stage.gateway.label_node(ANNA, "a", {"rack": None})
+        labelled = await harness.gateway.label_node(ANNA, "a", {"rack": None})
         assert labelled.labels == {"disk": "ssd"}
         with pytest.raises(Invalid):
-            await stage.gateway.label_node(ANNA, "a", {"not a key": "x"})
+            await harness.gateway.label_node(ANNA, "a", {"not a key": "x"})
         with pytest.raises(NotFound):
-            await stage.gateway.label_node(ANNA, "nobody", {"disk": "ssd"})
+            await harness.gateway.label_node(ANNA, "nobody", {"disk": "ssd"})
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_statistics_name_tasks_as_people_know_them() -> None:
     """C-15: by job and index, and none that the cluster does not believe in."""
 
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1")
-        submitted = await stage.run("job")
-        stage.writing.running = [TaskStats(submitted.id, 0, 0, 1, 1.5, 2**20, 3), TaskStats(99, 0, 0, 1, 0.0, 0, 1)]
-        stats = await stage.gateway.node_stats(ANNA, "n1")
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1")
+        submitted = await harness.run("job")
+        harness.writing.running = [TaskStats(submitted.id, 0, 0, 1, 1.5, 2**20, 3), TaskStats(99, 0, 0, 1, 0.0, 0, 1)]
+        stats = await harness.gateway.node_stats(ANNA, "n1")
         assert [(task.name, task.cpu_s, task.memory_bytes, task.processes) for task in stats.tasks] == [
             ("job/0", 1.5, 2**20, 3)
         ]
         assert stats.machine["cpu_busy"] == 0.5
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_why_follows_a_job_through_its_life() -> None:
     """C-18: in every state there is a sentence."""
 
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         async def sentence() -> str:
-            return (await stage.gateway.why(ANNA, reference("job"))).sentence
+            return (await harness.gateway.why(ANNA, reference("job"))).sentence
 
-        await stage.run("job", restart={"policy": "on-failure", "max": 1, "delay": "1s", "jitter": 0})
+        await harness.run("job", restart={"policy": "on-failure", "max": 1, "delay": "1s", "jitter": 0})
         assert "no node" in await sentence()
-        node = await stage.join(cpu=1)
+        node = await harness.join(cpu=1)
         assert "is starting" in await sentence()
-        await stage.run("other")
-        behind = await stage.gateway.why(ANNA, reference("other"))
+        await harness.run("other")
+        behind = await harness.gateway.why(ANNA, reference("other"))
         assert behind.reasons[0].text == "cpu: needs 1, 0 free at most"
-        [(_, order)] = stage.orders()
-        await stage.end(node, order, exit_code=1)
+        [(_, order)] = harness.orders()
+        await harness.end(node, order, exit_code=1)
         assert "back-off" in await sentence()
-        await stage.gateway.stop(ANNA, reference("job"), None, now=False)
-        await stage.settle()
+        await harness.gateway.stop(ANNA, reference("job"), None, now=False)
+        await harness.settle()
         assert await sentence() == "job was cancelled: stopped by anna"
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_the_cluster_at_a_glance_adds_up() -> None:
     """C-19, D-15."""
 
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         for name in ("n1", "n2"):
-            await stage.join(name, cpu=2)
-        await stage.run("job", count=6)
-        found = await stage.gateway.cluster(ANNA)
+            await harness.join(name, cpu=2)
+        await harness.run("job", count=6)
+        found = await harness.gateway.cluster(ANNA)
         assert (found.nodes, found.jobs, found.tasks) == ({"ready": 2}, {"pending": 1}, {"queued": 2, "assigned": 4})
         assert (found.capacity["cpu"], found.reserved["cpu"]) == ("4", "4")
         assert (found.name, found.version, found.policy, found.simulated) == ("stage", "1.2.3", "bin-pack", False)
-        await stage.gateway.down(ANNA, leave_running=True)
-        assert stage.downs == [True]
+        await harness.gateway.down(ANNA, leave_running=True)
+        assert harness.downs == [True]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_pages_of_events_have_every_event_once() -> None:
     """D-11, R-19: in pages of any size, also where a page ends within a round."""
 
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join()
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join()
         for name in ("one", "two", "three"):
-            await stage.run_to_end(node, name, count=3)
-        every = [event.id for event in (await stage.gateway.events(ANNA, EventQuery(limit=1000))).items]
+            await harness.run_to_end(node, name, count=3)
+        every = [event.id for event in (await harness.gateway.events(ANNA, EventQuery(limit=1000))).items]
         assert len(every) == len(set(every)) > 10
         for limit in (1, 2, 3, 5, 100):
             found: list[str] = []
             after: EventPosition | None = None
             while True:
-                page = await stage.gateway.events(ANNA, EventQuery(limit=limit, after=after))
+                page = await harness.gateway.events(ANNA, EventQuery(limit=limit, after=after))
                 found += [event.id for event in page.items]
                 if page.next is None:
                     break
@@ -181,20 +181,20 @@ def test_pages_of_events_have_every_event_once() -> None:
                 after = EventPosition(int(version), int(number))
             assert found == every
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_why_tells_of_an_executor_what_its_own_node_has_against_it_and_no_other() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await ready(stage, nodes=3, slots_per_node=1)
-        await make(stage, command("a"), queue("q", "a", "a"))
-        (first, kept), (node, lost) = sorted(stage.orders(), key=lambda each: each[0])
-        await stage.started(first, kept)
-        await stage.started(node, lost)
-        await stage.engine.cordon_node("n0", "another one")
-        await stage.engine.cordon_node("n1", "new disk")
-        await stage.lose(node, lost)
-        found = await stage.gateway.why(ANNA, reference("bj.a"))
+    async def scenario(harness: GatewayStage) -> None:
+        await setup_testbed(harness, nodes=3, slots_per_node=1)
+        await apply_drafts(harness, command("a"), queue("q", "a", "a"))
+        (first, kept), (node, lost) = sorted(harness.orders(), key=lambda each: each[0])
+        await harness.started(first, kept)
+        await harness.started(node, lost)
+        await harness.engine.cordon_node("n0", "another one")
+        await harness.engine.cordon_node("n1", "new disk")
+        await harness.report_lost(node, lost)
+        found = await harness.gateway.why(ANNA, reference("bj.a"))
         assert found.sentence == "1 of 2 tasks wait: must run on n1: cordon: new disk (1 node)."
 
-    play(scene)
+    run_scenario(scenario)

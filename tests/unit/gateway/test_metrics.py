@@ -19,7 +19,7 @@ from shunter.ports.gateway import JobReference
 from shunter.ports.metrics import Window
 from shunter.simulation.runtime.loop import VirtualClock
 from shunter.watcher.sample_recorder import Recorder
-from tests.unit.gateway.harness import ANNA, GatewayStage, play
+from tests.unit.gateway.harness import ANNA, GatewayStage, run_scenario
 
 BATCH = "batchjob.gcr.io/v1alpha1"
 SUM = ObjectName("default", "sum")
@@ -28,12 +28,16 @@ SUM = ObjectName("default", "sum")
 class Measuring:
     """The desk with samples of its own, and workers that send heartbeats as the test tells them."""
 
-    def __init__(self, stage: GatewayStage, ahead_s: float = 0.0) -> None:
-        self._stage, self._clock, self._ahead_s = stage, VirtualClock(), ahead_s
+    def __init__(self, harness: GatewayStage, ahead_s: float = 0.0) -> None:
+        self._stage, self._clock, self._ahead_s = harness, VirtualClock(), ahead_s
         self.store = SampleStore()
-        self._recorder = Recorder(stage.engine, self.store)
+        self._recorder = Recorder(harness.engine, self.store)
         self.desk = Metrics(
-            stage.engine, Runs(stage.engine, stage.store), Tasks(stage.engine, stage.store), self.store, self._clock
+            harness.engine,
+            Runs(harness.engine, harness.store),
+            Tasks(harness.engine, harness.store),
+            self.store,
+            self._clock,
         )
         self.beats = 0
 
@@ -59,11 +63,11 @@ def document(kind: str, name: str, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": BATCH, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-async def running(stage: GatewayStage) -> tuple[int, list[Order]]:
+async def running(harness: GatewayStage) -> tuple[int, list[Order]]:
     """A BatchJob with two executors in the slots 1 and 2 of one node."""
-    node = await stage.join("n1", cpu=4)
-    await stage.engine.label_node("n1", {"yard": "0"})
-    await stage.gateway.objects.apply(
+    node = await harness.join("n1", cpu=4)
+    await harness.engine.label_node("n1", {"yard": "0"})
+    await harness.gateway.objects.apply(
         ANNA,
         [
             document("Testbed", "yard", slotsPerNode=3, nodeLabel="yard", resourcesPerSlot={"cpu": "500m"}),
@@ -77,11 +81,11 @@ async def running(stage: GatewayStage) -> tuple[int, list[Order]]:
         ],
         namespace="default",
     )
-    await stage.settle()
-    orders = [order for _, order in stage.orders()]
+    await harness.settle()
+    orders = [order for _, order in harness.orders()]
     assert len(orders) == 2
     for order in orders:
-        await stage.start_task(node, order, 1)
+        await harness.start_task(node, order, 1)
     return node, orders
 
 
@@ -94,12 +98,12 @@ def test_a_run_of_a_batch_job_is_a_window_of_its_nodes_and_slots(ahead_s: float)
     """S0-21: CPU and memory of the nodes and slots of a job, from its start to its stop, whatever the workers' clocks
     say; also after the run, when its job has left memory."""
 
-    async def scene(stage: GatewayStage) -> None:
-        measuring = Measuring(stage, ahead_s)
-        node, [first, second] = await running(stage)
+    async def scenario(harness: GatewayStage) -> None:
+        measuring = Measuring(harness, ahead_s)
+        node, [first, second] = await running(harness)
         await measuring.beat(node, (first, 0.5, 100), (second, 0.0, 2_000), seconds=5)
         for order in (first, second):
-            await stage.end_task(node, order, 1)
+            await harness.end_task(node, order, 1)
         await measuring.beat(node, seconds=5)
         found = await measuring.desk.of_batch_job(ANNA, SUM, None, None)
         assert (found.name, found.run, found.step_s) == ("sum", 1, 1.0)
@@ -112,40 +116,40 @@ def test_a_run_of_a_batch_job_is_a_window_of_its_nodes_and_slots(ahead_s: float)
             "not what came afterwards"
         )
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_run_is_named_by_its_number_and_others_are_refused() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        measuring = Measuring(stage)
+    async def scenario(harness: GatewayStage) -> None:
+        measuring = Measuring(harness)
         with pytest.raises(NotFound, match="no BatchJob"):
             await measuring.desk.of_batch_job(ANNA, SUM, None, None)
-        await running(stage)
+        await running(harness)
         assert (await measuring.desk.of_batch_job(ANNA, SUM, 1, None)).run == 1
         with pytest.raises(NotFound, match="runs 1 to 1"):
             await measuring.desk.of_batch_job(ANNA, SUM, 2, None)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_run_without_samples_still_names_its_nodes_and_slots() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        measuring = Measuring(stage)
-        await running(stage)
+    async def scenario(harness: GatewayStage) -> None:
+        measuring = Measuring(harness)
+        await running(harness)
         found = await measuring.desk.of_batch_job(ANNA, SUM, None, None)
         assert [(task.slot, task.node, task.metrics) for task in found.tasks] == [(1, "n1", {}), (2, "n1", {})]
         assert [(node.name, node.metrics) for node in found.nodes] == [("n1", {})]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_task_has_the_window_from_its_start_to_its_end() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        measuring = Measuring(stage)
-        node = await stage.join("n1")
-        await stage.run("job")
-        [(_, order)] = stage.orders()
-        await stage.start_task(node, order, 1)
+    async def scenario(harness: GatewayStage) -> None:
+        measuring = Measuring(harness)
+        node = await harness.join("n1")
+        await harness.run("job")
+        [(_, order)] = harness.orders()
+        await harness.start_task(node, order, 1)
         await measuring.beat(node, (order, 0.25, 4_096), seconds=4)
         job, task = JobReference("default", "job"), TaskReference(0)
         found = await measuring.desk.of_task(ANNA, job, task, Window())
@@ -153,18 +157,18 @@ def test_a_task_has_the_window_from_its_start_to_its_end() -> None:
         assert [machine.name for machine in found.nodes] == ["n1"]
         ended_ms = int(VirtualClock().now() * 1000)
         times = [ended_ms - 4_000], [ended_ms]
-        await stage.report(node, ended=[Ended(order.job, order.group, order.attempt, 0, [], *times, 1, 0)])
+        await harness.report(node, ended=[Ended(order.job, order.group, order.attempt, 0, [], *times, 1, 0)])
         await measuring.beat(node, seconds=3)
         after = await measuring.desk.of_task(ANNA, job, task, Window(step_ms=2_000))
         assert means(after.tasks[0]) == pytest.approx((0.25, 4_096)) and after.step_s == 2.0
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_node_has_its_last_minutes_or_what_is_asked() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        measuring = Measuring(stage)
-        node = await stage.join("n1")
+    async def scenario(harness: GatewayStage) -> None:
+        measuring = Measuring(harness)
+        node = await harness.join("n1")
         await measuring.beat(node, seconds=5)
         found = await measuring.desk.of_node(ANNA, "n1", Window())
         assert means(found.nodes[0]) == pytest.approx((2.0, 10**9)) and found.step_s == 5.0
@@ -177,25 +181,25 @@ def test_a_node_has_its_last_minutes_or_what_is_asked() -> None:
         with pytest.raises(NotFound):
             await measuring.desk.of_node(ANNA, "nobody", Window())
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_without_a_provider_metrics_are_unavailable() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1")
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1")
         with pytest.raises(Unavailable):
-            await stage.gateway.metrics.of_node(ANNA, "n1", Window())
+            await harness.gateway.metrics.of_node(ANNA, "n1", Window())
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_samples_of_nodes_and_tasks_that_nobody_knows_are_dropped() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        measuring = Measuring(stage)
-        node, [first, _] = await running(stage)
+    async def scenario(harness: GatewayStage) -> None:
+        measuring = Measuring(harness)
+        node, [first, _] = await running(harness)
         stranger = Order(**{name: getattr(first, name) for name in Order.__struct_fields__} | {"job": 999})
         await measuring.beat(node, (stranger, 1.0, 1), seconds=2)
         await measuring.beat(4_711, seconds=2)
         assert len(measuring.store) == 1, "only the node that is known"
 
-    play(scene)
+    run_scenario(scenario)

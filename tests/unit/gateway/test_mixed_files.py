@@ -11,7 +11,7 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.rest.views import SubmittedJob
 from shunter.ports.objects import Applied
 from tests.contracts.objects import batch_job, scheduling, testbed
-from tests.unit.gateway.harness import ANNA, GatewayStage, play
+from tests.unit.gateway.harness import ANNA, GatewayStage, run_scenario
 
 
 def job(name: str, *command: str, **spec: Any) -> dict[str, Any]:
@@ -24,9 +24,9 @@ def job(name: str, *command: str, **spec: Any) -> dict[str, Any]:
     }
 
 
-async def apply(stage: GatewayStage, *documents: object, key: str | None = None) -> list[tuple[str, Any]]:
+async def apply(harness: GatewayStage, *documents: object, key: str | None = None) -> list[tuple[str, Any]]:
     """What became of each, in the order of the answer."""
-    found = await stage.gateway.apply(ANNA, documents, namespace="default", key=key)
+    found = await harness.gateway.apply(ANNA, documents, namespace="default", key=key)
     return [_shown(each) for each in found]
 
 
@@ -36,83 +36,83 @@ def _shown(each: SubmittedJob | Applied) -> tuple[str, Any]:
     return each.object.meta.name, each.action
 
 
-def is_empty(stage: GatewayStage) -> bool:
-    book = stage.engine.state.objects
-    return not (stage.engine.state.jobs or book.testbeds or book.batch_jobs or book.schedulings)
+def is_empty(harness: GatewayStage) -> bool:
+    book = harness.engine.state.objects
+    return not (harness.engine.state.jobs or book.testbeds or book.batch_jobs or book.schedulings)
 
 
 def test_jobs_and_objects_of_one_file_are_one_commit_in_the_order_of_the_file() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        before = stage.engine.state.version
+    async def scenario(harness: GatewayStage) -> None:
+        before = harness.engine.state.version
         file = [testbed(), job("fetch"), batch_job(), job("report", after=[{"job": "fetch"}]), scheduling()]
-        assert await apply(stage, *file) == [
+        assert await apply(harness, *file) == [
             ("bench", "created"), ("fetch", True), ("crawler", "created"), ("report", True), ("first", "created"),
         ]  # fmt: skip
-        assert stage.engine.state.version == before + 1
-        assert await apply(stage, *file) == [
+        assert harness.engine.state.version == before + 1
+        assert await apply(harness, *file) == [
             ("bench", "unchanged"), ("fetch", False), ("crawler", "unchanged"), ("report", False),
             ("first", "unchanged"),
         ]  # fmt: skip
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_is_wrong_is_told_of_both_with_the_places_of_the_whole_file() -> None:
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         with pytest.raises(Invalid) as refused:
             await apply(
-                stage, job("fetch"), testbed(slotsPerNode=-1), job("odd", count=-1), {"kind": "Pod"}, batch_job()
+                harness, job("fetch"), testbed(slotsPerNode=-1), job("odd", count=-1), {"kind": "Pod"}, batch_job()
             )
         fields = [problem.field for problem in refused.value.problems]
         assert fields == ["items[1].spec.slotsPerNode", "items[2].spec.count", "items[3].kind"]
         with pytest.raises(Invalid) as refused:  # one of each kind
-            await apply(stage, batch_job(commandSpec={}), job("odd", count=-1))
+            await apply(harness, batch_job(commandSpec={}), job("odd", count=-1))
         assert {problem.field.partition(".")[0] for problem in refused.value.problems} == {"items[0]", "items[1]"}
-        assert is_empty(stage)
+        assert is_empty(harness)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_where_the_cluster_refuses_one_kind_nothing_of_the_other_is_taken() -> None:
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         with pytest.raises(Invalid) as refused:
-            await apply(stage, testbed(), batch_job(), job("late", after=[{"job": "nowhere"}]))
+            await apply(harness, testbed(), batch_job(), job("late", after=[{"job": "nowhere"}]))
         assert [problem.field for problem in refused.value.problems] == ["items[2].spec.after[0].job"]
         stale = batch_job(metadata={"resourceVersion": "7"})
         with pytest.raises(Conflict):
-            await apply(stage, job("fetch"), stale)
-        assert is_empty(stage)
-        await apply(stage, job("fetch", "/bin/sleep", "9"))
+            await apply(harness, job("fetch"), stale)
+        assert is_empty(harness)
+        await apply(harness, job("fetch", "/bin/sleep", "9"))
         with pytest.raises(Conflict, match="fetch"):
-            await apply(stage, testbed(), job("fetch", "/bin/other"))
-        assert not stage.engine.state.objects.testbeds
+            await apply(harness, testbed(), job("fetch", "/bin/other"))
+        assert not harness.engine.state.objects.testbeds
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_can_never_run_is_told_with_its_place() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1")
-        await stage.engine.label_node("n1", {"of-no-node": "0"})
-        await apply(stage, testbed(), batch_job())
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1")
+        await harness.engine.label_node("n1", {"of-no-node": "0"})
+        await apply(harness, testbed(), batch_job())
         many = scheduling() | {"spec": {"testbed": {"name": "bench"}, "queueBased": [{"name": "crawler"}] * 9}}
         with pytest.raises(Invalid) as refused:
-            await apply(stage, job("fetch"), many)
+            await apply(harness, job("fetch"), many)
         assert [problem.field for problem in refused.value.problems] == ["items[1].spec"]
-        assert not stage.engine.state.jobs
+        assert not harness.engine.state.jobs
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_file_that_is_sent_again_because_its_answer_was_lost_changes_nothing() -> None:
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         fresh = batch_job(metadata={"resourceVersion": "0"})  # would be a conflict, if it were taken for another apply
-        await apply(stage, fresh, job("fetch"), key="k")
-        version = stage.engine.state.version
-        assert await apply(stage, fresh, job("fetch"), key="k") == [("crawler", "unchanged"), ("fetch", False)]
+        await apply(harness, fresh, job("fetch"), key="k")
+        version = harness.engine.state.version
+        assert await apply(harness, fresh, job("fetch"), key="k") == [("crawler", "unchanged"), ("fetch", False)]
         with pytest.raises(Invalid, match="that of another request"):
-            await apply(stage, fresh, job("fetch"), job("more"), key="k")
-        assert stage.engine.state.version == version
-        assert ObjectName("default", "crawler") in stage.engine.state.objects.batch_jobs
+            await apply(harness, fresh, job("fetch"), job("more"), key="k")
+        assert harness.engine.state.version == version
+        assert ObjectName("default", "crawler") in harness.engine.state.objects.batch_jobs
 
-    play(scene)
+    run_scenario(scenario)

@@ -11,7 +11,7 @@ from shunter.gateway.policies import Policies, choose_policy
 from shunter.model.errors import Invalid
 from shunter.planning.policies import Brought, Catalogue
 from shunter.planning.view import ClusterView, Decision
-from tests.unit.gateway.harness import ANNA, GatewayStage, play
+from tests.unit.gateway.harness import ANNA, GatewayStage, run_scenario
 
 
 class Failing:
@@ -24,79 +24,79 @@ class Lazy:
         return Decision(based_on=view.version)
 
 
-def with_plugins(stage: GatewayStage) -> LocalGateway:
+def with_plugins(harness: GatewayStage) -> LocalGateway:
     brought = [Brought("failing", "example 1.0", Failing), Brought("broken", "example 1.0", error="no module")]
-    stage.gateway._policies = Policies(stage.engine, Catalogue(policies=brought))
-    return stage.gateway
+    harness.gateway._policies = Policies(harness.engine, Catalogue(policies=brought))
+    return harness.gateway
 
 
 def test_policies_are_listed_with_their_source_and_who_decides() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        page = await with_plugins(stage).policies(ANNA)
+    async def scenario(harness: GatewayStage) -> None:
+        page = await with_plugins(harness).policies(ANNA)
         listed = {each.name: each for each in page.items}
         assert [name for name, each in listed.items() if each.active] == ["bin-pack"]
         assert (listed["e-pvm"].source, listed["failing"].source) == ("built in", "example 1.0")
         assert listed["broken"].error == "no module"
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_another_policy_decides_from_the_next_round_on_and_after_a_restart() -> None:
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         for name in ("n1", "n2"):
-            await stage.join(name, cpu=4)
-        await stage.run("packed", count=2)
-        assert {node for node, _ in stage.orders()} == {1}
-        page = await stage.gateway.use_policy(ANNA, "spread")
+            await harness.join(name, cpu=4)
+        await harness.run("packed", count=2)
+        assert {node for node, _ in harness.orders()} == {1}
+        page = await harness.gateway.use_policy(ANNA, "spread")
         assert [each.name for each in page.items if each.active] == ["spread"]
-        await stage.run("spread", count=2)
-        assert 2 in {node for node, _ in stage.orders()}
-        state, _ = await recover(stage.store)
+        await harness.run("spread", count=2)
+        assert 2 in {node for node, _ in harness.orders()}
+        state, _ = await recover(harness.store)
         assert choose_policy(Catalogue(), state.cluster.get(POLICY_SETTING), "e-pvm") == "spread"
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_waits_is_looked_at_at_once_by_another_policy() -> None:
     """Nothing else needs to happen: who cannot place a task is replaced by who can."""
 
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         brought = [Brought("lazy", "example 1.0", Lazy)]
-        stage.gateway._policies = Policies(stage.engine, Catalogue(policies=brought))
-        await stage.join("n1")
-        await stage.gateway.use_policy(ANNA, "lazy")
-        await stage.run("job")
-        assert stage.orders() == []
-        await stage.gateway.use_policy(ANNA, "e-pvm")
-        await stage.settle()
-        assert len(stage.orders()) == 1
+        harness.gateway._policies = Policies(harness.engine, Catalogue(policies=brought))
+        await harness.join("n1")
+        await harness.gateway.use_policy(ANNA, "lazy")
+        await harness.run("job")
+        assert harness.orders() == []
+        await harness.gateway.use_policy(ANNA, "e-pvm")
+        await harness.settle()
+        assert len(harness.orders()) == 1
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_policy_that_fails_is_shown_with_its_error_and_the_work_goes_on() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        gateway = with_plugins(stage)
-        await stage.join("n1")
+    async def scenario(harness: GatewayStage) -> None:
+        gateway = with_plugins(harness)
+        await harness.join("n1")
         await gateway.use_policy(ANNA, "failing")
-        await stage.run("job")
-        assert len(stage.orders()) == 1
+        await harness.run("job")
+        assert len(harness.orders()) == 1
         [active] = [each for each in (await gateway.policies(ANNA)).items if each.active]
         assert (active.name, active.error) == ("failing", "ZeroDivisionError: by zero")
         assert active.failures > 0
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_cannot_be_used_is_refused_and_nothing_changes() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        gateway = with_plugins(stage)
+    async def scenario(harness: GatewayStage) -> None:
+        gateway = with_plugins(harness)
         for name in ("broken", "bin-pakc"):
             with pytest.raises(Invalid, match="policy"):
                 await gateway.use_policy(ANNA, name)
-        assert stage.engine.policy.name == "bin-pack"
+        assert harness.engine.policy.name == "bin-pack"
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_plugin_that_is_gone_keeps_no_cluster_from_starting() -> None:

@@ -117,7 +117,7 @@ class NotingLink:
         return [message for message in self.sent if isinstance(message, kind)]
 
 
-class Stage:
+class Harness:
     """One watcher on one engine, in virtual time."""
 
     def __init__(self, settings: WatcherSettings | None = None) -> None:
@@ -125,7 +125,7 @@ class Stage:
         self.engine = NotingEngine(self.clock)
         self.watcher = Watcher(self.clock, settings)
 
-    async def open(self, expected: tuple[int, ...] = ()) -> Stage:
+    async def open(self, expected: tuple[int, ...] = ()) -> Harness:
         await self.watcher.start(self.engine, expected)
         return self
 
@@ -154,10 +154,10 @@ class Stage:
 class Puppet:
     """A worker on a string: says what the test makes it say."""
 
-    def __init__(self, stage: Stage, name: str, boot: str) -> None:
+    def __init__(self, harness: Harness, name: str, boot: str) -> None:
         self.name, self.boot = name, boot
-        self.link, self.session = stage.dial()
-        self._stage = stage
+        self.link, self.session = harness.dial()
+        self._stage = harness
         self._beating: asyncio.Task[None] | None = None
 
     @property

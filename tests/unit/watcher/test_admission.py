@@ -8,7 +8,7 @@ import pytest
 from shunter.model.protocol.worker_messages import PROTOCOL_VERSION
 from shunter.model.resources import AMOUNT_MAX
 from shunter.watcher.admission import ENTRIES_MAX, RESOURCES_MAX, TEXT_MAX, problem_with
-from tests.unit.watcher.harness import Stage, hello, virtual
+from tests.unit.watcher.harness import Harness, hello, virtual
 
 
 @pytest.mark.parametrize("name", ["a", "node-1", "Node_1.rack2.example.org", "x" * 253])
@@ -44,9 +44,9 @@ def test_a_hello_that_breaks_a_limit_is_refused_with_the_field(changed: dict[str
 @pytest.mark.parametrize("version", [0, PROTOCOL_VERSION + 1])
 @virtual
 async def test_another_version_of_the_protocol_is_refused_before_the_engine_is_asked(version: int) -> None:
-    stage = await Stage().open()
-    link, session = stage.dial()
+    harness = await Harness().open()
+    link, session = harness.dial()
     await session.received(hello(protocol=version))
     assert link.refused is not None
     assert (link.refused.code, link.refused.retry) == ("protocol_version", False)
-    assert stage.engine.calls == []
+    assert harness.engine.calls == []

@@ -17,7 +17,7 @@ from shunter.model.protocol.worker_messages import (
 )
 from shunter.ports.workers import Uplink
 from shunter.watcher.in_process import BACKLOG_MAX, RECONNECT_S, connect_in_process
-from tests.unit.watcher.harness import Stage, hello, virtual
+from tests.unit.watcher.harness import Harness, hello, virtual
 
 
 class ShortWorker:
@@ -47,89 +47,89 @@ class ShortWorker:
 
 @virtual
 async def test_a_worker_in_process_joins_without_time_passing() -> None:
-    stage = await Stage().open()
+    harness = await Harness().open()
     worker = ShortWorker()
-    began = stage.clock.now()
-    connect_in_process(stage.watcher, worker)
-    await stage.settle()
-    assert stage.engine.kinds() == ["hello", "inventory"]
+    began = harness.clock.now()
+    connect_in_process(harness.watcher, worker)
+    await harness.settle()
+    assert harness.engine.kinds() == ["hello", "inventory"]
     assert isinstance(worker.heard[0], Welcome)
-    assert stage.clock.now() == began
+    assert harness.clock.now() == began
 
 
 @virtual
 async def test_messages_keep_their_order_both_ways_and_are_not_copied() -> None:
-    stage = await Stage().open()
+    harness = await Harness().open()
     worker = ShortWorker()
-    connect_in_process(stage.watcher, worker)
-    await stage.settle()
+    connect_in_process(harness.watcher, worker)
+    await harness.settle()
     down = [Stop(epoch, []) for epoch in range(100)]
     for message in down:
-        stage.watcher.send(1, message)
+        harness.watcher.send(1, message)
     for seq in range(2, 102):
         worker.say(Report(seq, ended=[]))
-    await stage.settle()
-    await stage.settle()
+    await harness.settle()
+    await harness.settle()
     assert all(heard is sent for heard, sent in zip(worker.heard[1:], down, strict=True))
-    numbers = [message.seq for kind, _, message in stage.engine.calls if kind == "report"]
+    numbers = [message.seq for kind, _, message in harness.engine.calls if kind == "report"]
     assert len(numbers) == 100
     assert numbers == sorted(numbers)
 
 
 @virtual
 async def test_neither_side_is_called_within_its_own_call() -> None:
-    stage = await Stage().open()
+    harness = await Harness().open()
     worker = ShortWorker()
-    connect_in_process(stage.watcher, worker)
-    await stage.settle()
-    stage.watcher.send(1, Shutdown(False))
+    connect_in_process(harness.watcher, worker)
+    await harness.settle()
+    harness.watcher.send(1, Shutdown(False))
     worker.say(Report(2))
     assert Shutdown(False) not in worker.heard
-    assert "report" not in stage.engine.kinds()
+    assert "report" not in harness.engine.kinds()
 
 
 @virtual
 async def test_a_connection_that_the_watcher_ends_is_opened_again() -> None:
-    stage = await Stage().open()
+    harness = await Harness().open()
     worker = ShortWorker()
-    connect_in_process(stage.watcher, worker)
-    await stage.settle()
-    stage.watcher.reset("new epoch")
+    connect_in_process(harness.watcher, worker)
+    await harness.settle()
+    harness.watcher.reset("new epoch")
     worker.say(Report(2))
-    await stage.settle()
+    await harness.settle()
     assert worker.ends == ["reset: new epoch"]
     assert worker.heard[-1] == Refused("reset", "new epoch", retry=True)
-    await stage.pass_time(RECONNECT_S)
-    assert stage.engine.kinds() == ["hello", "inventory", "hello", "inventory"]
+    await harness.pass_time(RECONNECT_S)
+    assert harness.engine.kinds() == ["hello", "inventory", "hello", "inventory"]
 
 
 @virtual
 async def test_a_worker_that_closes_hands_over_what_it_said_and_does_not_come_back() -> None:
-    stage = await Stage().open()
+    harness = await Harness().open()
     worker = ShortWorker()
-    connection = connect_in_process(stage.watcher, worker)
-    await stage.settle()
+    connection = connect_in_process(harness.watcher, worker)
+    await harness.settle()
     worker.say(Report(2))
     worker.say(Goodbye("stopped"))
     connection.close("stopped")
     worker.say(Report(3))
-    await stage.pass_time(10.0)
-    assert stage.engine.kinds() == ["hello", "inventory", "report"]
-    assert stage.engine.told(1) == [NodeEvent.HEARD, NodeEvent.LEFT]
+    await harness.pass_time(10.0)
+    assert harness.engine.kinds() == ["hello", "inventory", "report"]
+    assert harness.engine.told(1) == [NodeEvent.HEARD, NodeEvent.LEFT]
     assert len(worker.ends) == 1
 
 
 @virtual
 async def test_a_worker_that_closes_while_its_connection_is_being_reopened_stays_closed() -> None:
-    stage = await Stage().open()
+    harness = await Harness().open()
     worker = ShortWorker()
-    connection = connect_in_process(stage.watcher, worker)
-    await stage.settle()
-    stage.watcher.reset("new epoch")
-    await stage.settle()
+    connection = connect_in_process(harness.watcher, worker)
+    await harness.settle()
+    harness.watcher.reset("new epoch")
+    await harness.settle()
     connection.close("stopped")
-    await stage.pass_time(10.0)
-    assert stage.engine.kinds() == ["hello", "inventory"]
+    await harness.pass_time(10.0)
+    assert harness.engine.kinds() == ["hello", "inventory"]
 
 
 @virtual
@@ -140,43 +140,43 @@ async def test_a_worker_that_fails_on_a_message_still_hears_the_next() -> None:
             if isinstance(message, Stop):
                 raise RuntimeError("a bug")
 
-    stage = await Stage().open()
+    harness = await Harness().open()
     worker = Clumsy()
-    connect_in_process(stage.watcher, worker)
-    await stage.settle()
-    stage.watcher.send(1, Stop(1, []))
-    stage.watcher.send(1, Shutdown(False))
-    await stage.settle()
+    connect_in_process(harness.watcher, worker)
+    await harness.settle()
+    harness.watcher.send(1, Stop(1, []))
+    harness.watcher.send(1, Shutdown(False))
+    await harness.settle()
     assert worker.heard[-1] == Shutdown(False)
 
 
 @virtual
 async def test_a_backlog_past_its_limit_costs_the_connection_and_the_inventory_repairs_it() -> None:
-    stage = await Stage().open()
+    harness = await Harness().open()
     worker = ShortWorker()
-    connect_in_process(stage.watcher, worker)
-    await stage.settle()
-    stage.engine.gate.clear()
+    connect_in_process(harness.watcher, worker)
+    await harness.settle()
+    harness.engine.gate.clear()
     for seq in range(2, BACKLOG_MAX + 4):
         worker.say(Report(seq))
-    stage.engine.gate.set()
-    await stage.pass_time(RECONNECT_S)
+    harness.engine.gate.set()
+    await harness.pass_time(RECONNECT_S)
     assert worker.ends == [f"more than {BACKLOG_MAX} messages of the worker wait"]
-    assert stage.engine.kinds()[-2:] == ["hello", "inventory"]
+    assert harness.engine.kinds()[-2:] == ["hello", "inventory"]
 
 
 @virtual
 async def test_a_slow_engine_holds_up_the_worker_but_loses_nothing() -> None:
-    stage = await Stage().open()
+    harness = await Harness().open()
     worker = ShortWorker()
-    connect_in_process(stage.watcher, worker)
-    await stage.settle()
-    stage.engine.gate.clear()
+    connect_in_process(harness.watcher, worker)
+    await harness.settle()
+    harness.engine.gate.clear()
     for seq in range(2, 5):
         worker.say(Report(seq))
-    await stage.settle()
-    assert stage.engine.kinds().count("report") == 1
-    stage.engine.gate.set()
+    await harness.settle()
+    assert harness.engine.kinds().count("report") == 1
+    harness.engine.gate.set()
     await asyncio.sleep(0)
-    await stage.settle()
-    assert stage.engine.kinds().count("report") == 3
+    await harness.settle()
+    assert harness.engine.kinds().count("report") == 3

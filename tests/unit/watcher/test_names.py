@@ -5,84 +5,84 @@ from __future__ import annotations
 import asyncio
 
 from shunter.model.protocol.worker_messages import Refused, Shutdown, Welcome
-from tests.unit.watcher.harness import HEARD, SILENT, Puppet, Stage, hello, virtual
+from tests.unit.watcher.harness import HEARD, SILENT, Harness, Puppet, hello, virtual
 
 # ---- names ----
 
 
 @virtual
 async def test_a_name_whose_worker_is_connected_and_alive_is_taken() -> None:
-    stage = await Stage().open()
-    first = await stage.join("n1", "b1")
-    second = Puppet(stage, "n1", "b2")
+    harness = await Harness().open()
+    first = await harness.join("n1", "b1")
+    second = Puppet(harness, "n1", "b2")
     await second.say(hello("n1", "b2"))
     assert second.link.refused == Refused(
         "name_taken", "another worker is connected as n1; give one of them another --name", retry=True
     )
     assert first.link.closed_because is None
-    assert stage.engine.kinds().count("hello") == 1
+    assert harness.engine.kinds().count("hello") == 1
 
 
 @virtual
 async def test_a_name_is_taken_while_its_worker_is_still_joining() -> None:
-    stage = await Stage().open()
-    stage.engine.gate.clear()
-    first, second = Puppet(stage, "n1", "b1"), Puppet(stage, "n1", "b2")
+    harness = await Harness().open()
+    harness.engine.gate.clear()
+    first, second = Puppet(harness, "n1", "b1"), Puppet(harness, "n1", "b2")
     joining = asyncio.create_task(first.say(hello("n1", "b1")))
-    await stage.settle()
+    await harness.settle()
     await second.say(hello("n1", "b2"))
     assert second.link.refused is not None
     assert second.link.refused.code == "name_taken"
-    stage.engine.gate.set()
+    harness.engine.gate.set()
     await joining
     assert first.link.of(Welcome)
 
 
 @virtual
 async def test_a_name_is_free_again_when_its_connection_is_gone_and_keeps_its_node() -> None:
-    stage = await Stage().open()
-    first = await stage.join("n1", "b1")
+    harness = await Harness().open()
+    first = await harness.join("n1", "b1")
     first.session.closed("killed")
-    second = await stage.join("n1", "b2")
+    second = await harness.join("n1", "b2")
     assert second.node == first.node
-    assert stage.watcher.connected == 1
+    assert harness.watcher.connected == 1
 
 
 @virtual
 async def test_the_same_process_may_come_again_and_its_old_connection_is_replaced() -> None:
-    stage = await Stage().open()
-    first = await stage.join("n1", "b1")
-    second = await stage.join("n1", "b1")
+    harness = await Harness().open()
+    first = await harness.join("n1", "b1")
+    second = await harness.join("n1", "b1")
     assert second.node == first.node
     assert first.link.refused is not None
     assert first.link.refused.code == "replaced"
-    stage.watcher.send(second.node, Shutdown(False))
+    harness.watcher.send(second.node, Shutdown(False))
     assert second.link.of(Shutdown)
     first.session.closed("the transport noticed late")
     second.beat_every(1.0)
-    await stage.pass_time(10.0)
-    assert stage.engine.told(second.node)[-1] is HEARD
+    await harness.pass_time(10.0)
+    assert harness.engine.told(second.node)[-1] is HEARD
 
 
 @virtual
 async def test_a_name_whose_worker_has_fallen_silent_may_be_taken_over() -> None:
     """A machine that was switched off and on leaves a connection behind that nobody will ever close."""
-    stage = await Stage().open()
-    first = await stage.join("n1", "b1")
-    await stage.pass_time(2.9)
-    second = await stage.join("n1", "b2")
+    harness = await Harness().open()
+    first = await harness.join("n1", "b1")
+    await harness.pass_time(2.9)
+    second = await harness.join("n1", "b2")
     assert first.link.refused is not None
     assert first.link.refused.code == "replaced"
     assert second.node == first.node
-    assert stage.engine.told(second.node) == [HEARD, SILENT, HEARD]
+    assert harness.engine.told(second.node) == [HEARD, SILENT, HEARD]
 
 
 @virtual
 async def test_a_hello_that_the_engine_refuses_leaves_the_name_free() -> None:
-    stage = await Stage().open()
-    stage.engine.refusing = Refused("invalid", "no such datacenter")
-    worker = Puppet(stage, "n1", "b1")
+    harness = await Harness().open()
+    harness.engine.refusing = Refused("invalid", "no such datacenter")
+    worker = Puppet(harness, "n1", "b1")
     await worker.say(hello("n1", "b1"))
-    assert worker.link.refused == stage.engine.refusing
-    stage.engine.refusing = None
-    assert (await stage.join("n1", "b2")).node == 1
+    assert worker.link.refused == harness.engine.refusing
+    harness.engine.refusing = None
+    assert (await harness.join("n1", "b2")).node == 1

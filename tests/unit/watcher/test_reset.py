@@ -9,78 +9,78 @@ import pytest
 from shunter.model.errors import Unavailable
 from shunter.model.protocol.worker_messages import Ack, Inventory, Refused, Report, Welcome
 from shunter.watcher.settings import WatcherSettings
-from tests.unit.watcher.harness import HEARD, SILENT, TIMED_OUT, Stage, hello, virtual
+from tests.unit.watcher.harness import HEARD, SILENT, TIMED_OUT, Harness, hello, virtual
 
 # ---- reset and the end ----
 
 
 @virtual
 async def test_after_a_reset_every_worker_must_bring_its_inventory_again_and_is_not_taken_for_lost() -> None:
-    stage = await Stage().open()
-    workers = [await stage.join(f"n{number}") for number in range(3)]
-    stage.watcher.reset("new epoch")
+    harness = await Harness().open()
+    workers = [await harness.join(f"n{number}") for number in range(3)]
+    harness.watcher.reset("new epoch")
     assert [worker.link.refused for worker in workers] == [Refused("reset", "new epoch", retry=True)] * 3
-    assert stage.watcher.connected == 0
-    await stage.pass_time(1.0)
+    assert harness.watcher.connected == 0
+    await harness.pass_time(1.0)
     for worker in workers:
-        (await stage.join(worker.name)).beat_every(1.0)
-    await stage.pass_time(10.0)
-    assert [stage.engine.told(worker.node) for worker in workers] == [[HEARD, HEARD]] * 3
-    assert stage.engine.kinds().count("inventory") == 6
+        (await harness.join(worker.name)).beat_every(1.0)
+    await harness.pass_time(10.0)
+    assert [harness.engine.told(worker.node) for worker in workers] == [[HEARD, HEARD]] * 3
+    assert harness.engine.kinds().count("inventory") == 6
 
 
 @virtual
 async def test_after_a_reset_a_worker_that_does_not_come_back_is_down_when_its_time_is_over() -> None:
-    stage = await Stage(WatcherSettings(return_s=15.0)).open()
-    worker = await stage.join()
-    reset_at = stage.clock.now()
-    stage.watcher.reset("new epoch")
-    await stage.pass_time(16.0)
-    assert stage.engine.told(worker.node) == [HEARD, SILENT, TIMED_OUT]
-    assert 15.0 <= stage.engine.when(worker.node, TIMED_OUT) - reset_at <= 16.0
+    harness = await Harness(WatcherSettings(return_s=15.0)).open()
+    worker = await harness.join()
+    reset_at = harness.clock.now()
+    harness.watcher.reset("new epoch")
+    await harness.pass_time(16.0)
+    assert harness.engine.told(worker.node) == [HEARD, SILENT, TIMED_OUT]
+    assert 15.0 <= harness.engine.when(worker.node, TIMED_OUT) - reset_at <= 16.0
 
 
 @virtual
 async def test_after_a_reset_the_engine_hears_again_who_was_down() -> None:
     """What it was told may not have been committed."""
-    stage = await Stage().open()
-    worker = await stage.join()
-    await stage.pass_time(5.0)
-    stage.watcher.reset("new epoch")
-    await stage.settle()
-    assert stage.engine.told(worker.node) == [HEARD, SILENT, TIMED_OUT, TIMED_OUT]
+    harness = await Harness().open()
+    worker = await harness.join()
+    await harness.pass_time(5.0)
+    harness.watcher.reset("new epoch")
+    await harness.settle()
+    assert harness.engine.told(worker.node) == [HEARD, SILENT, TIMED_OUT, TIMED_OUT]
 
 
 @virtual
 async def test_a_reset_keeps_the_interval_of_a_large_cluster() -> None:
-    stage = await Stage().open()
+    harness = await Harness().open()
     for number in range(401):
-        await stage.join(f"n{number}")
-    stage.watcher.reset("new epoch")
-    assert (await stage.join("n7")).link.of(Welcome)[0].heartbeat_s == 3.0
+        await harness.join(f"n{number}")
+    harness.watcher.reset("new epoch")
+    assert (await harness.join("n7")).link.of(Welcome)[0].heartbeat_s == 3.0
 
 
 @virtual
 async def test_after_a_restart_the_interval_is_that_of_the_expected_cluster_at_once() -> None:
-    stage = await Stage().open(expected=tuple(range(1, 402)))
-    assert (await stage.join("n7")).link.of(Welcome)[0].heartbeat_s == 3.0
+    harness = await Harness().open(expected=tuple(range(1, 402)))
+    assert (await harness.join("n7")).link.of(Welcome)[0].heartbeat_s == 3.0
 
 
 @virtual
 async def test_after_a_reset_the_engine_is_not_told_what_was_true_before_it() -> None:
-    stage = await Stage().open()
-    stage.engine.deaf = Unavailable("the commit failed")
-    worker = await stage.join()
-    stage.watcher.reset("new epoch")
-    stage.engine.deaf = None
-    await stage.pass_time(1.0)
-    assert stage.engine.told(worker.node) == []
+    harness = await Harness().open()
+    harness.engine.deaf = Unavailable("the commit failed")
+    worker = await harness.join()
+    harness.watcher.reset("new epoch")
+    harness.engine.deaf = None
+    await harness.pass_time(1.0)
+    assert harness.engine.told(worker.node) == []
 
 
 @virtual
 async def test_before_an_engine_leads_workers_are_told_to_try_again() -> None:
-    stage = Stage()
-    link, session = stage.dial()
+    harness = Harness()
+    link, session = harness.dial()
     await session.received(hello())
     assert link.refused is not None
     assert (link.refused.code, link.refused.retry) == ("not_leader", True)
@@ -91,26 +91,26 @@ async def test_a_watcher_that_stops_ends_every_connection_and_says_no_more_about
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
-    stage = await Stage().open()
-    worker = await stage.join()
-    greeting, _ = stage.dial()
-    await stage.watcher.stop("upgrade")
-    late, session = stage.dial()
+    harness = await Harness().open()
+    worker = await harness.join()
+    greeting, _ = harness.dial()
+    await harness.watcher.stop("upgrade")
+    late, session = harness.dial()
     await session.received(hello("n2"))
     expected = Refused("shutting_down", "upgrade", retry=True)
     assert [worker.link.refused, greeting.refused, late.refused] == [expected] * 3
     await asyncio.sleep(60.0)
-    assert stage.engine.told(worker.node) == [HEARD]
+    assert harness.engine.told(worker.node) == [HEARD]
     assert not any("node.silent" in record.getMessage() for record in caplog.records)
 
 
 @virtual
 async def test_a_report_that_arrives_when_the_watcher_has_stopped_is_not_lost_silently() -> None:
-    stage = await Stage().open()
-    worker = await stage.join()
-    await stage.watcher.stop("upgrade")
-    calls = list(stage.engine.calls)
+    harness = await Harness().open()
+    worker = await harness.join()
+    await harness.watcher.stop("upgrade")
+    calls = list(harness.engine.calls)
     await worker.say(Report(2))
     await worker.say(Inventory(3, [], []))
-    assert stage.engine.calls == calls
+    assert harness.engine.calls == calls
     assert worker.link.of(Ack) == []

@@ -24,7 +24,7 @@ from shunter.model.protocol.worker_messages import (
     WorkerMessage,
 )
 from shunter.watcher.session import SESSION, TURNS, SessionEvent, SessionState, WorkerSession
-from tests.unit.watcher.harness import EPOCH, NotingLink, Puppet, Stage, beat, hello, virtual
+from tests.unit.watcher.harness import EPOCH, Harness, NotingLink, Puppet, beat, hello, virtual
 
 MESSAGES: dict[type, WorkerMessage] = {
     Hello: hello(),
@@ -97,8 +97,8 @@ async def test_a_message_reaches_its_handler_and_no_other(kind: type) -> None:
 @pytest.mark.parametrize("state", [SessionState.GREETING, SessionState.JOINING, SessionState.LIVE])
 @virtual
 async def test_a_message_out_of_turn_is_refused_as_invalid(kind: type, state: SessionState) -> None:
-    stage = await Stage().open()
-    worker = Puppet(stage, "n1", "b1")
+    harness = await Harness().open()
+    worker = Puppet(harness, "n1", "b1")
     if state is not SessionState.GREETING:
         await worker.say(hello())
     if state is SessionState.LIVE:
@@ -120,34 +120,34 @@ async def test_a_message_of_an_unknown_kind_is_logged_and_ignored(
     class Newer(msgspec.Struct, tag=True):
         field: int
 
-    stage = await Stage().open()
-    worker = await stage.join()
-    before = list(stage.engine.calls)
+    harness = await Harness().open()
+    worker = await harness.join()
+    before = list(harness.engine.calls)
     await worker.say(Newer(1))  # type: ignore[arg-type]
     await worker.beat()
-    assert stage.engine.kinds() == [kind for kind, _, _ in before] + ["heartbeat"]
+    assert harness.engine.kinds() == [kind for kind, _, _ in before] + ["heartbeat"]
     assert worker.link.closed_because is None
     assert any("message.unknown kind=Newer" in record.getMessage() for record in caplog.records)
 
 
 @virtual
 async def test_the_conversation_is_hello_welcome_inventory_live() -> None:
-    stage = await Stage().open()
-    worker = Puppet(stage, "n1", "b1")
+    harness = await Harness().open()
+    worker = Puppet(harness, "n1", "b1")
     states = [worker.session.state]
     for message in (hello(), Inventory(1, [], [])):
         await worker.say(message)
         states.append(worker.session.state)
     assert states == [SessionState.GREETING, SessionState.JOINING, SessionState.LIVE]
     assert worker.link.sent == [Welcome(EPOCH, 1, heartbeat_s=1.0)]
-    assert stage.engine.kinds() == ["hello", "inventory"]
+    assert harness.engine.kinds() == ["hello", "inventory"]
 
 
 @virtual
 async def test_messages_of_one_connection_reach_the_engine_in_order() -> None:
-    stage = await Stage().open()
-    workers = [await stage.join(f"n{number}") for number in range(3)]
-    stage.engine.calls.clear()
+    harness = await Harness().open()
+    workers = [await harness.join(f"n{number}") for number in range(3)]
+    harness.engine.calls.clear()
 
     async def report(worker: Puppet) -> None:
         for seq in range(2, 52):
@@ -155,7 +155,7 @@ async def test_messages_of_one_connection_reach_the_engine_in_order() -> None:
 
     await asyncio.gather(*(report(worker) for worker in workers))
     for worker in workers:
-        numbers = [message.seq for _, node, message in stage.engine.calls if node == worker.node]
+        numbers = [message.seq for _, node, message in harness.engine.calls if node == worker.node]
         assert len(numbers) == 50
         assert numbers == sorted(numbers)
 
@@ -164,16 +164,16 @@ async def test_messages_of_one_connection_reach_the_engine_in_order() -> None:
 async def test_a_connection_that_closes_while_the_engine_thinks_about_its_hello_is_not_welcomed(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    stage = await Stage().open()
-    stage.engine.gate.clear()
-    worker = Puppet(stage, "n1", "b1")
+    harness = await Harness().open()
+    harness.engine.gate.clear()
+    worker = Puppet(harness, "n1", "b1")
     saying = asyncio.create_task(worker.say(hello()))
-    await stage.settle()
+    await harness.settle()
     worker.session.closed("gone")
-    stage.engine.gate.set()
+    harness.engine.gate.set()
     await saying
-    assert (worker.link.sent, stage.watcher.connected) == ([], 0)
-    assert (await stage.join("n1", "b2")).session.state is SessionState.LIVE
+    assert (worker.link.sent, harness.watcher.connected) == ([], 0)
+    assert (await harness.join("n1", "b2")).session.state is SessionState.LIVE
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
@@ -181,30 +181,30 @@ async def test_a_connection_that_closes_while_the_engine_thinks_about_its_hello_
 async def test_a_connection_that_closes_while_the_engine_takes_its_inventory_does_not_become_live(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    stage = await Stage().open()
-    worker = Puppet(stage, "n1", "b1")
+    harness = await Harness().open()
+    worker = Puppet(harness, "n1", "b1")
     await worker.say(hello())
-    stage.engine.gate.clear()
+    harness.engine.gate.clear()
     saying = asyncio.create_task(worker.say(Inventory(1, [], [])))
-    await stage.settle()
+    await harness.settle()
     worker.session.closed("gone")
-    stage.engine.gate.set()
+    harness.engine.gate.set()
     await saying
-    await stage.settle()
-    assert stage.engine.told(1) == [NodeEvent.SILENT]
+    await harness.settle()
+    assert harness.engine.told(1) == [NodeEvent.SILENT]
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 @virtual
 async def test_after_its_end_a_connection_is_deaf() -> None:
-    stage = await Stage().open()
-    worker = await stage.join()
+    harness = await Harness().open()
+    worker = await harness.join()
     await worker.say(Goodbye("bye"))
-    calls = list(stage.engine.calls)
+    calls = list(harness.engine.calls)
     await worker.say(Report(2))
     worker.session.closed("at last")
     worker.session.end(Refused("silent", "too late"))
-    assert stage.engine.calls == calls
+    assert harness.engine.calls == calls
     assert worker.link.refused is None
 
 
@@ -224,13 +224,13 @@ async def test_after_its_end_a_connection_is_deaf() -> None:
 async def test_what_the_engine_cannot_take_ends_the_connection_with_a_code(
     error: Exception, code: str, message: WorkerMessage
 ) -> None:
-    stage = await Stage().open()
-    worker = Puppet(stage, "n1", "b1")
+    harness = await Harness().open()
+    worker = Puppet(harness, "n1", "b1")
     for earlier in (hello(), Inventory(1, [], []), Report(2)):
         if type(earlier) is type(message):
             break
         await worker.say(earlier)
-    stage.engine.failing = error
+    harness.engine.failing = error
     await worker.say(message)
     assert worker.link.refused is not None
     assert worker.link.refused.code == code

@@ -9,17 +9,17 @@ import pytest
 from shunter.model.errors import Busy, Unavailable
 from shunter.model.protocol.worker_messages import LogData, MachineStats, ReadLog, ReadStats, StatsData
 from shunter.watcher.settings import WatcherSettings
-from tests.unit.watcher.harness import Stage, virtual
+from tests.unit.watcher.harness import Harness, virtual
 
 # ---- questions ----
 
 
 @virtual
 async def test_a_log_is_read_through_the_connection() -> None:
-    stage = await Stage().open()
-    worker = await stage.join()
-    reading = asyncio.create_task(stage.watcher.read_log(worker.node, 5, 6, "stderr", 7, 8))
-    await stage.settle()
+    harness = await Harness().open()
+    worker = await harness.join()
+    reading = asyncio.create_task(harness.watcher.read_log(worker.node, 5, 6, "stderr", 7, 8))
+    await harness.settle()
     question = worker.link.of(ReadLog)[0]
     assert question == ReadLog(question.request, 5, 6, "stderr", 7, 8)
     await worker.say(LogData(question.request, b"text", True))
@@ -28,10 +28,10 @@ async def test_a_log_is_read_through_the_connection() -> None:
 
 @virtual
 async def test_answers_find_their_questions_whatever_their_order() -> None:
-    stage = await Stage().open()
-    worker = await stage.join()
-    readings = [asyncio.create_task(stage.watcher.read_log(worker.node, 1, n, "stdout", 0, 10)) for n in range(3)]
-    await stage.settle()
+    harness = await Harness().open()
+    worker = await harness.join()
+    readings = [asyncio.create_task(harness.watcher.read_log(worker.node, 1, n, "stdout", 0, 10)) for n in range(3)]
+    await harness.settle()
     for question in reversed(worker.link.of(ReadLog)):
         await worker.say(LogData(question.request, str(question.record).encode(), True))
     assert [(await reading).data for reading in readings] == [b"0", b"1", b"2"]
@@ -39,10 +39,10 @@ async def test_answers_find_their_questions_whatever_their_order() -> None:
 
 @virtual
 async def test_statistics_are_read_fresh_from_the_worker() -> None:
-    stage = await Stage().open()
-    worker = await stage.join()
-    reading = asyncio.create_task(stage.watcher.read_stats(worker.node))
-    await stage.settle()
+    harness = await Harness().open()
+    worker = await harness.join()
+    reading = asyncio.create_task(harness.watcher.read_stats(worker.node))
+    await harness.settle()
     answer = StatsData(worker.link.of(ReadStats)[0].request, MachineStats(1, cpu_busy=0.5), [])
     await worker.say(answer)
     assert await reading == answer
@@ -50,40 +50,40 @@ async def test_statistics_are_read_fresh_from_the_worker() -> None:
 
 @virtual
 async def test_a_question_without_an_answer_fails_at_the_timeout_and_a_late_answer_is_ignored() -> None:
-    stage = await Stage(WatcherSettings(request_timeout_s=4.0, requests_max=1)).open()
-    worker = await stage.join()
+    harness = await Harness(WatcherSettings(request_timeout_s=4.0, requests_max=1)).open()
+    worker = await harness.join()
     worker.beat_every(1.0)
-    asked_at = stage.clock.now()
+    asked_at = harness.clock.now()
     with pytest.raises(Unavailable, match="n1 did not answer within 4 s"):
-        await stage.watcher.read_stats(worker.node)
-    assert stage.clock.now() - asked_at == pytest.approx(4.0)
+        await harness.watcher.read_stats(worker.node)
+    assert harness.clock.now() - asked_at == pytest.approx(4.0)
     await worker.say(StatsData(worker.link.of(ReadStats)[0].request, MachineStats(1), []))
     assert worker.link.closed_because is None
     with pytest.raises(Unavailable, match="did not answer"):  # and not Busy: the first question is over
-        await stage.watcher.read_stats(worker.node)
+        await harness.watcher.read_stats(worker.node)
 
 
 @virtual
 async def test_a_question_fails_at_once_when_the_connection_closes_or_is_not_there() -> None:
-    stage = await Stage().open()
-    worker = await stage.join()
-    asked_at = stage.clock.now()
-    reading = asyncio.create_task(stage.watcher.read_stats(worker.node))
-    await stage.settle()
+    harness = await Harness().open()
+    worker = await harness.join()
+    asked_at = harness.clock.now()
+    reading = asyncio.create_task(harness.watcher.read_stats(worker.node))
+    await harness.settle()
     worker.session.closed("reset by peer")
     with pytest.raises(Unavailable, match="reset by peer"):
         await reading
     with pytest.raises(Unavailable, match="is not connected"):
-        await stage.watcher.read_stats(worker.node)
-    assert stage.clock.now() == asked_at
+        await harness.watcher.read_stats(worker.node)
+    assert harness.clock.now() == asked_at
 
 
 @virtual
 async def test_an_answer_of_the_wrong_kind_is_no_answer() -> None:
-    stage = await Stage().open()
-    worker = await stage.join()
-    reading = asyncio.create_task(stage.watcher.read_stats(worker.node))
-    await stage.settle()
+    harness = await Harness().open()
+    worker = await harness.join()
+    reading = asyncio.create_task(harness.watcher.read_stats(worker.node))
+    await harness.settle()
     await worker.say(LogData(worker.link.of(ReadStats)[0].request, b"", True))
     with pytest.raises(Unavailable, match="answered with LogData"):
         await reading
@@ -91,12 +91,12 @@ async def test_an_answer_of_the_wrong_kind_is_no_answer() -> None:
 
 @virtual
 async def test_a_worker_with_too_many_unanswered_questions_is_busy() -> None:
-    stage = await Stage(WatcherSettings(requests_max=2)).open()
-    worker = await stage.join()
-    readings = [asyncio.create_task(stage.watcher.read_stats(worker.node)) for _ in range(2)]
-    await stage.settle()
+    harness = await Harness(WatcherSettings(requests_max=2)).open()
+    worker = await harness.join()
+    readings = [asyncio.create_task(harness.watcher.read_stats(worker.node)) for _ in range(2)]
+    await harness.settle()
     with pytest.raises(Busy, match="2 unanswered requests"):
-        await stage.watcher.read_stats(worker.node)
+        await harness.watcher.read_stats(worker.node)
     for question in worker.link.of(ReadStats):
         await worker.say(StatsData(question.request, MachineStats(1), []))
     await asyncio.gather(*readings)

@@ -128,7 +128,7 @@ CHANGES = Format(
     "committed changes",
     (changes, cluster, jobs, services, nodes, objects, row, tasks, templates),
     each_of(changes.Change, in_a_round),
-    apart=(row.Row,),
+    apart=(row.ChangeStruct,),
 )
 SNAPSHOT = Format("snapshots", (snapshots,), {snapshots._Dump: over_msgpack})
 KEEPER = Format("keeper's socket", (protocol,), each_of(protocol.KeeperMessage, from_keeper))

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from shunter.engine import changes as c
-from shunter.engine.state.records import ClassKey, Group, Job, Lanes, NodeRecord
+from shunter.engine.state.records import ClassKey, Job, Lanes, NodeRecord, TaskSet
 from shunter.engine.state.registries.dead_letters import DeadLetter
 from shunter.engine.state.registries.queues import Queue
-from shunter.engine.state.registries.services import Lasting
+from shunter.engine.state.registries.services import ServiceState
 from shunter.engine.state.registries.templates import Template
 from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
-from shunter.engine.state.task_table import PACKED, TaskTable
+from shunter.engine.state.task_table import PACKED_COLUMNS, TaskTable
 from shunter.model.job.spec import BATCH, JobOptions, JobSpec, Schedule
 from shunter.model.lifecycles import TaskState
 from shunter.model.objects.batch_jobs import BatchJob
@@ -32,22 +32,22 @@ NODE, JOB, TASKS = 1, 3, 2
 OBJECT_TABLES = ("testbeds", "batch_jobs", "schedulings")
 
 # What other records say, or what is not part of the committed state.
-WORKED_OUT: dict[type, set[str]] = {
-    Job: {"blueprint", "groups", "ref_seen"},
-    Group: {"job", "base", "slot", "counts", "ready", "task_class", "blueprint", "in_queue"},
-    NodeRecord: {"lanes", "is_synced", "failures", "heard_ms", "stats"},
-    Lanes: {"task_class", "progress_ms", "recalled", "may_refill"},
+DERIVED: dict[type, set[str]] = {
+    Job: {"spec_version", "task_sets", "cached_ref"},
+    TaskSet: {"job", "base", "slot", "counts", "ready", "task_class", "spec_version", "in_queue"},
+    NodeRecord: {"lanes", "is_synced", "failures", "last_heartbeat_ms", "stats"},
+    Lanes: {"task_class", "last_progress_ms", "recalled", "may_refill"},
     Template: {"next_ms"},
 }
 FIXED: dict[type, dict[str, Any]] = {  # as the state around it must have it
-    Job: {"id": JOB, "type": BATCH, "options": JobOptions(queue="slow"), "next_group": 9},
-    Group: {"number": 1, "count": TASKS, "part": 1, "node": NODE},
+    Job: {"id": JOB, "type": BATCH, "options": JobOptions(queue="slow"), "next_task_set": 9},
+    TaskSet: {"number": 1, "count": TASKS, "group_index": 1, "node": NODE},
     NodeRecord: {"id": NODE},
 }
 
 
 def kept_fields(kind: type) -> list[str]:
-    return [name for name in hints_of(kind) if name not in WORKED_OUT.get(kind, ())]
+    return [name for name in hints_of(kind) if name not in DERIVED.get(kind, ())]
 
 
 def fill_record(record: Any) -> None:
@@ -71,11 +71,11 @@ def full_state() -> State:
     alone = [msgspec.structs.replace(each, count=TASKS, after=(), array=(), entries=()) for each in groups]
     needs = dict.fromkeys(alone[1].needs, 100)
     state.apply(c.NodeJoined(NODE, "n", "b", needs, {"a": "b"}, "dc", {"c": "d"}, "address", 5))
-    body = msgspec.Raw(state.blueprint(tuple(alone)))
+    body = msgspec.Raw(state.encode_groups(tuple(alone)))
     state.apply(c.JobSubmitted(JOB, "space", "name", 1, BATCH, 50, {}, "anna", 6, body))
-    state.apply(c.LanesSet(state.jobs[JOB].groups[1].task_class.id, NODE, TASKS))
+    state.apply(c.LanesSet(state.jobs[JOB].task_sets[1].task_class.id, NODE, TASKS))
     state.apply(c.TasksPlaced(JOB, 1, 0, TASKS - 1, 1, NODE, ""))
-    state.apply(c.KeyUsed("key", [JOB], 7))
+    state.apply(c.IdempotencyKeyUsed("key", [JOB], 7))
     state.version, state.next_job, state.next_class = 11, 12, 13
     return state
 
@@ -85,7 +85,7 @@ def states() -> tuple[State, State]:
     """As it was, and as it came out of its snapshot."""
     before = full_state()
     job = before.jobs[JOB]
-    for record in (job, job.groups[1], before.nodes.records[NODE]):
+    for record in (job, job.task_sets[1], before.nodes.records[NODE]):
         fill_record(record)
     return before, load(make_snapshot(before))
 
@@ -93,15 +93,15 @@ def states() -> tuple[State, State]:
 def test_jobs_groups_and_nodes_keep_every_field(states: tuple[State, State]) -> None:
     before, after = states
     assert lost(before.jobs[JOB], after.jobs[JOB]) == []
-    assert lost(before.jobs[JOB].groups[1], after.jobs[JOB].groups[1]) == []
+    assert lost(before.jobs[JOB].task_sets[1], after.jobs[JOB].task_sets[1]) == []
     assert lost(before.nodes.records[NODE], after.nodes.records[NODE]) == []
 
 
 def test_what_is_worked_out_anew_is_what_it_was(states: tuple[State, State]) -> None:
     before, after = (state.jobs[JOB] for state in states)
-    assert [each.blueprint.body for each in after.groups] == [each.blueprint.body for each in before.groups]
+    assert [each.spec_version.body for each in after.task_sets] == [each.spec_version.body for each in before.task_sets]
     for name in ("base", "counts"):
-        assert [getattr(each, name) for each in after.groups] == [getattr(each, name) for each in before.groups]
+        assert [getattr(each, name) for each in after.task_sets] == [getattr(each, name) for each in before.task_sets]
 
 
 def test_lanes_classes_and_counters_are_kept(states: tuple[State, State]) -> None:
@@ -111,7 +111,7 @@ def test_lanes_classes_and_counters_are_kept(states: tuple[State, State]) -> Non
         for node, lanes in record.lanes.items():
             assert lost(lanes, after.classes[class_id].lanes[node]) == []
     assert sum(len(each.lanes) for each in after.classes.values()) == 1
-    for name in ("version", "next_job", "next_class", "keys", "key_order"):
+    for name in ("version", "next_job", "next_class", "idempotency_keys", "idempotency_key_order"):
         assert getattr(after, name) == getattr(before, name) != getattr(State(), name)
 
 
@@ -123,8 +123,8 @@ def test_every_field_of_a_class_is_kept() -> None:
 def test_every_column_of_tasks_is_kept() -> None:
     state = full_state()
     table, names = state.table, [name for name in hints_of(TaskTable) if name != "group"]  # which is worked out
-    assert names == list(PACKED)
-    [_, group] = state.jobs[JOB].groups
+    assert names == list(PACKED_COLUMNS)
+    [_, group] = state.jobs[JOB].task_sets
     rows = slice(group.base, group.base + TASKS)
     for number, name in enumerate(names):
         if name not in ("state", "node"):
@@ -148,26 +148,26 @@ def test_every_field_in_the_books_is_kept() -> None:
         "edges": {"_targets": {JOB: {1: 2}}, "_settled": {JOB: {0: ("name@1", "failed")}}},
         "flags": {"_flags": {JOB: ["deadline"]}},
         "templates": {"by_id": {template.id: template}},
-        "dead": {"letters": {5: dataclasses.replace(filler.fill(DeadLetter), number=5)}, "_last": 6},
-        "lasting": {"jobs": {JOB: filler.fill(Lasting)}},
-        "moves": {"bound": {(JOB, 1, 0): NODE}},
+        "dead": {"letters": {5: dataclasses.replace(filler.fill(DeadLetter), number=5)}, "_last_number": 6},
+        "lasting": {"jobs": {JOB: filler.fill(ServiceState)}},
+        "moves": {"pinned": {(JOB, 1, 0): NODE}},
         "objects": {
             "revision": 7,
             "next_uid": 800,
             **{name: {each.meta.object_name: each} for name, each in zip(OBJECT_TABLES, objects, strict=True)},
         },
     }
-    assert fill.keys() == state.books.keys()
+    assert fill.keys() == state.registries.keys()
     for name, parts in fill.items():
         for part, value in parts.items():
             if name == "objects" and part in OBJECT_TABLES:
                 getattr(state.objects, part).update(value)
             else:
-                setattr(state.books[name], part, value)
+                setattr(state.registries[name], part, value)
     after = load(make_snapshot(state))
     for name, parts in fill.items():
         for part, value in parts.items():
-            found = getattr(after.books[name], part)
+            found = getattr(after.registries[name], part)
             if name == "templates":
                 assert lost(template, found[template.id]) == []
             else:

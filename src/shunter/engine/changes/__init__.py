@@ -18,7 +18,7 @@ from shunter.engine.changes.services import *
 from shunter.engine.changes.tasks import *
 from shunter.engine.changes.templates import *
 
-Change = TaskChange | JobChange | LastingChange | NodeChange | TemplateChange | ClusterChange | ObjectChange
+Change = TaskChange | JobChange | ServiceChange | NodeChange | TemplateChange | ClusterChange | ObjectChange
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(list[Change])

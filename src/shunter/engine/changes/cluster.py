@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shunter.engine.changes.row import Row
+from shunter.engine.changes.row import ChangeStruct
 
 
-class QueueSet(Row, tag=28):
+class QueueSet(ChangeStruct, tag=28):
     """A named queue has these rules from now on."""
 
     name: str
@@ -16,12 +16,12 @@ class QueueSet(Row, tag=28):
     at_ms: int
 
 
-class QueueDropped(Row, tag=29):
+class QueueDropped(ChangeStruct, tag=29):
     name: str
     at_ms: int
 
 
-class ClusterSet(Row, tag=33):
+class ClusterSet(ChangeStruct, tag=33):
     """A setting of the whole cluster, changed live. An empty value means the default again."""
 
     name: str
@@ -29,7 +29,7 @@ class ClusterSet(Row, tag=33):
     at_ms: int
 
 
-class DeadDropped(Row, tag=34):
+class DeadLettersDropped(ChangeStruct, tag=34):
     """Dead letters that were replayed or purged, by number."""
 
     numbers: list[int]
@@ -37,4 +37,4 @@ class DeadDropped(Row, tag=34):
     at_ms: int
 
 
-ClusterChange = QueueSet | QueueDropped | ClusterSet | DeadDropped
+ClusterChange = QueueSet | QueueDropped | ClusterSet | DeadLettersDropped

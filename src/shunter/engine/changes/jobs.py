@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.engine.changes.row import Row
+from shunter.engine.changes.row import ChangeStruct
 
 NO_OPTIONS = msgspec.Raw(b"\x80")  # an empty map: every option as by default
 
 
-class JobSubmitted(Row, tag=1):
+class JobSubmitted(ChangeStruct, tag=1):
     job: int
     namespace: str
     name: str
@@ -25,14 +25,14 @@ class JobSubmitted(Row, tag=1):
     targets: list[int] = []  # the jobs that it waits for: by the options' `after`, then the run it is queued behind
 
 
-class JobStopAsked(Row, tag=9):
+class JobStopRequested(ChangeStruct, tag=9):
     job: int
     at_ms: int
     reason: str
     ref: str
 
 
-class JobEnded(Row, tag=10):
+class JobEnded(ChangeStruct, tag=10):
     """The run is over and leaves memory; its history went to the store in the same commit."""
 
     job: int
@@ -42,7 +42,7 @@ class JobEnded(Row, tag=10):
     ref: str
 
 
-class JobHeld(Row, tag=21):
+class JobHeld(ChangeStruct, tag=21):
     """Held: nothing more of it is placed until it is released."""
 
     job: int
@@ -51,7 +51,7 @@ class JobHeld(Row, tag=21):
     ref: str
 
 
-class EdgeMoved(Row, tag=50):
+class EdgeRetargeted(ChangeStruct, tag=50):
     """The run that this one was queued behind has ended, and one before that has not: it waits for that one now."""
 
     job: int
@@ -59,7 +59,7 @@ class EdgeMoved(Row, tag=50):
     target: int
 
 
-class JobFlagged(Row, tag=23):
+class JobFlagged(ChangeStruct, tag=23):
     """Something about a job that people should know: it missed its deadline, or is to fail for a reason of its own."""
 
     job: int
@@ -69,7 +69,7 @@ class JobFlagged(Row, tag=23):
     ref: str
 
 
-class EdgeSettled(Row, tag=22):
+class EdgeSettled(ChangeStruct, tag=22):
     """One of the jobs that this one waits for has ended, as `outcome`. `is_met` False: what was wanted can come true no
     more. Then the job runs anyway, or it is stopped, which is recorded beside it."""
 
@@ -83,23 +83,23 @@ class EdgeSettled(Row, tag=22):
     stops: bool = False
 
 
-class GroupAdded(Row, tag=18):
-    """A further piece of a job: tasks of its group `part`, by the job's present spec, or by that of the piece `like`.
-    Index i of the piece is shown as task `shown[i]`; with a `node`, its tasks run there or nowhere. They begin as
-    waiting."""
+class TaskSetAdded(ChangeStruct, tag=18):
+    """A further piece of a job: tasks of its group `group_index`, by the job's present spec, or by that of the piece
+    `copy_of`. Index i of the piece is shown as task `shown[i]`; with a `node`, its tasks run there or nowhere. They
+    begin as waiting."""
 
     job: int
     number: int
-    part: int
-    shown: list[int]
+    group_index: int
+    visible_index: list[int]
     node: int
     ref: str
     at_ms: int = 0
     reason: str = ""
-    like: int = -1
+    copy_of: int = -1
 
 
-class GroupDropped(Row, tag=19):
+class TaskSetDropped(ChangeStruct, tag=19):
     """A piece of which all tasks have ended leaves its job."""
 
     job: int
@@ -107,7 +107,7 @@ class GroupDropped(Row, tag=19):
     ref: str
 
 
-class GroupFreed(Row, tag=43):
+class TaskSetUnpinned(ChangeStruct, tag=43):
     """A piece that was moved to a node may run anywhere from now on; none of its tasks is on a node."""
 
     job: int
@@ -115,7 +115,7 @@ class GroupFreed(Row, tag=43):
     ref: str
 
 
-class KeyUsed(Row, tag=2):
+class IdempotencyKeyUsed(ChangeStruct, tag=2):
     """A client's key for a submit: repeating it returns these jobs."""
 
     key: str
@@ -123,13 +123,13 @@ class KeyUsed(Row, tag=2):
     at_ms: int
 
 
-class KeysDropped(Row, tag=15):
+class IdempotencyKeysDropped(ChangeStruct, tag=15):
     """The oldest `count` client keys are forgotten."""
 
     count: int
 
 
-class NamesDropped(Row, tag=16):
+class NamesDropped(ChangeStruct, tag=16):
     """History purged the last run of these names; a later run counts from 1 again."""
 
     names: list[tuple[str, str]]
@@ -137,16 +137,16 @@ class NamesDropped(Row, tag=16):
 
 JobChange = (
     JobSubmitted
-    | JobStopAsked
+    | JobStopRequested
     | JobEnded
     | JobHeld
     | JobFlagged
     | EdgeSettled
-    | EdgeMoved
-    | GroupAdded
-    | GroupDropped
-    | GroupFreed
-    | KeyUsed
-    | KeysDropped
+    | EdgeRetargeted
+    | TaskSetAdded
+    | TaskSetDropped
+    | TaskSetUnpinned
+    | IdempotencyKeyUsed
+    | IdempotencyKeysDropped
     | NamesDropped
 )

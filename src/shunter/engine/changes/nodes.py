@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from shunter.engine.changes.row import Row
+from shunter.engine.changes.row import ChangeStruct
 
 
-class NodeJoined(Row, tag=11):
+class NodeJoined(ChangeStruct, tag=11):
     """A worker said who it is: a new node, or the facts of a known one anew."""
 
     node: int
@@ -19,7 +19,7 @@ class NodeJoined(Row, tag=11):
     at_ms: int
 
 
-class NodeMoved(Row, tag=12):
+class NodeTransitioned(ChangeStruct, tag=12):
     node: int
     event: int
     reason: str
@@ -27,7 +27,7 @@ class NodeMoved(Row, tag=12):
     ref: str
 
 
-class NodeLabelled(Row, tag=13):
+class NodeLabelled(ChangeStruct, tag=13):
     """Labels set by hand; they win over those that the worker brings. An empty value takes the label away."""
 
     node: int
@@ -36,7 +36,7 @@ class NodeLabelled(Row, tag=13):
     ref: str
 
 
-class NodeAttributed(Row, tag=31):
+class NodeAttributed(ChangeStruct, tag=31):
     """Attributes set by hand; like labels, they win over those that the worker brings."""
 
     node: int
@@ -45,7 +45,7 @@ class NodeAttributed(Row, tag=31):
     ref: str
 
 
-class NodeSwitched(Row, tag=30):
+class NodeCordonSet(ChangeStruct, tag=30):
     """Whether a node takes work: `by` is "" for yes, else cordon or quarantine."""
 
     node: int
@@ -55,16 +55,16 @@ class NodeSwitched(Row, tag=30):
     ref: str
 
 
-class DrainSet(Row, tag=32):
+class DrainSet(ChangeStruct, tag=32):
     """Whether a node is to be drained, also when it comes back from being down, and until when it waits for its batch
     tasks; 0 means for ever."""
 
     node: int
     deadline_ms: int
-    is_asked: bool = True
+    is_requested: bool = True
 
 
-class LanesSet(Row, tag=14):
+class LanesSet(ChangeStruct, tag=14):
     """The reservation of a class on a node has `width` lanes from now on; 0 ends it."""
 
     class_id: int
@@ -72,4 +72,4 @@ class LanesSet(Row, tag=14):
     width: int
 
 
-NodeChange = NodeJoined | NodeMoved | NodeLabelled | NodeAttributed | NodeSwitched | DrainSet | LanesSet
+NodeChange = NodeJoined | NodeTransitioned | NodeLabelled | NodeAttributed | NodeCordonSet | DrainSet | LanesSet

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.engine.changes.row import Row
+from shunter.engine.changes.row import ChangeStruct
 from shunter.model.objects.object_meta import Meta
 
 NO_CLAIM = NO_RECORDS = msgspec.Raw(b"\xc0")  # nothing
 SAME_EVENTS = msgspec.Raw(b"\x90")  # an empty list
 
 
-class ObjectSet(Row, tag=45):
+class ObjectSet(ChangeStruct, tag=45):
     """An object was made, or has another spec or meta. What it came to be stays as it is."""
 
     type: str  # BatchJob, Testbed or Scheduling
@@ -20,7 +20,7 @@ class ObjectSet(Row, tag=45):
     at_ms: int
 
 
-class ObjectMoved(Row, tag=46):
+class ObjectStatusSet(ChangeStruct, tag=46):
     """An object has another status."""
 
     type: str  # BatchJob, Testbed or Scheduling
@@ -34,7 +34,7 @@ class ObjectMoved(Row, tag=46):
     records: msgspec.Raw = NO_RECORDS
 
 
-class BatchJobClaimed(Row, tag=47):
+class BatchJobClaimed(ChangeStruct, tag=47):
     """A Scheduling claims a BatchJob, asks it to run, or lets it go."""
 
     uid: int
@@ -44,14 +44,14 @@ class BatchJobClaimed(Row, tag=47):
     ref: str
 
 
-class ObjectDropped(Row, tag=48):
+class ObjectDropped(ChangeStruct, tag=48):
     type: str  # BatchJob, Testbed or Scheduling
     uid: int
     at_ms: int
     ref: str
 
 
-class JobRefined(Row, tag=49):
+class JobGroupsRefined(ChangeStruct, tag=49):
     """What further pieces of an application's job look like: its executors know by now where the driver is."""
 
     job: int
@@ -59,4 +59,4 @@ class JobRefined(Row, tag=49):
     ref: str
 
 
-ObjectChange = ObjectSet | ObjectMoved | BatchJobClaimed | ObjectDropped | JobRefined
+ObjectChange = ObjectSet | ObjectStatusSet | BatchJobClaimed | ObjectDropped | JobGroupsRefined

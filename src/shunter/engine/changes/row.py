@@ -5,5 +5,5 @@ from __future__ import annotations
 import msgspec
 
 
-class Row(msgspec.Struct, array_like=True, gc=False, tag_field="kind"):
+class ChangeStruct(msgspec.Struct, array_like=True, gc=False, tag_field="kind"):
     pass

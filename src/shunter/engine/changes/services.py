@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.engine.changes.row import Row
+from shunter.engine.changes.row import ChangeStruct
 
 
-class JobUpdated(Row, tag=17):
+class JobUpdated(ChangeStruct, tag=17):
     """A lasting job has another spec from now on. What runs by the older one is replaced step by step. `how` is update,
     scale, rollback or restart; with a `node`, only what runs there is replaced."""
 
@@ -20,22 +20,22 @@ class JobUpdated(Row, tag=17):
     at_ms: int
     reason: str
     ref: str
-    how: str = "update"
+    cause: str = "update"
     node: int = 0
 
 
-class UpdateSettled(Row, tag=40):
+class RolloutSettled(ChangeStruct, tag=40):
     """A lasting job has come to the end of an update: all of it runs well by the present spec, or it stays half-way."""
 
     job: int
     version: int
-    is_good: bool
+    is_stable: bool
     at_ms: int
     reason: str
     ref: str
 
 
-class InstanceSwitched(Row, tag=41):
+class InstanceDownSet(ChangeStruct, tag=41):
     """One instance of a lasting job is taken down, until it is started again."""
 
     job: int
@@ -46,7 +46,7 @@ class InstanceSwitched(Row, tag=41):
     ref: str
 
 
-class InstanceRenewed(Row, tag=42):
+class InstanceRestartRequested(ChangeStruct, tag=42):
     """One instance of a lasting job is to be replaced by a fresh one of the same spec."""
 
     job: int
@@ -56,4 +56,4 @@ class InstanceRenewed(Row, tag=42):
     ref: str
 
 
-LastingChange = JobUpdated | UpdateSettled | InstanceSwitched | InstanceRenewed
+ServiceChange = JobUpdated | RolloutSettled | InstanceDownSet | InstanceRestartRequested

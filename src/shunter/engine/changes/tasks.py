@@ -8,10 +8,10 @@ from __future__ import annotations
 from itertools import accumulate
 from operator import sub
 
-from shunter.engine.changes.row import Row
+from shunter.engine.changes.row import ChangeStruct
 
 
-class TasksPlaced(Row, tag=3):
+class TasksPlaced(ChangeStruct, tag=3):
     """queued -> assigned, as attempt `attempt`."""
 
     job: int
@@ -23,7 +23,7 @@ class TasksPlaced(Row, tag=3):
     ref: str
 
 
-class TaskStarted(Row, tag=4):
+class TaskStarted(ChangeStruct, tag=4):
     job: int
     group: int
     index: int
@@ -33,7 +33,7 @@ class TaskStarted(Row, tag=4):
     ports: dict[str, int] = {}
 
 
-class TasksFinished(Row, tag=5):
+class TasksFinished(ChangeStruct, tag=5):
     """All of them exited with 0. `started` and `ended` are times packed by `pack_times`; logs follow one another."""
 
     job: int
@@ -46,7 +46,7 @@ class TasksFinished(Row, tag=5):
     ref: str
 
 
-class TaskEnded(Row, tag=6):
+class TaskEnded(ChangeStruct, tag=6):
     """One attempt ended otherwise. `event` is RETRIED, GAVE_UP or STOPPED; `not_before_ms` holds for RETRIED."""
 
     job: int
@@ -62,7 +62,7 @@ class TaskEnded(Row, tag=6):
     ref: str
 
 
-class TasksLost(Row, tag=7):
+class TasksLost(ChangeStruct, tag=7):
     """Attempts ended without an exit code: queued again."""
 
     job: int
@@ -74,7 +74,7 @@ class TasksLost(Row, tag=7):
     ref: str
 
 
-class TasksMoved(Row, tag=8):
+class TasksTransitioned(ChangeStruct, tag=8):
     """A move without further facts. `event` is UNBLOCKED, RETURNED, CANCEL_ASKED, PREEMPTED, STOPPED, REQUEUED,
     CANCELLED or GAVE_UP. PREEMPTED also stands for a drain or a move: the task is to come back."""
 
@@ -88,7 +88,7 @@ class TasksMoved(Row, tag=8):
     ref: str
 
 
-class TaskHealth(Row, tag=20):
+class TaskHealth(ChangeStruct, tag=20):
     job: int
     group: int
     index: int
@@ -98,7 +98,7 @@ class TaskHealth(Row, tag=20):
     ref: str
 
 
-class TaskBound(Row, tag=44):
+class TaskPinned(ChangeStruct, tag=44):
     """A task goes to this node next, and nowhere else; 0: wherever it fits."""
 
     job: int
@@ -110,7 +110,9 @@ class TaskBound(Row, tag=44):
     ref: str
 
 
-TaskChange = TasksPlaced | TaskStarted | TasksFinished | TaskEnded | TasksLost | TasksMoved | TaskHealth | TaskBound
+TaskChange = (
+    TasksPlaced | TaskStarted | TasksFinished | TaskEnded | TasksLost | TasksTransitioned | TaskHealth | TaskPinned
+)
 
 
 def pack_times(times_ms: list[int]) -> list[int]:
@@ -118,5 +120,5 @@ def pack_times(times_ms: list[int]) -> list[int]:
     return times_ms if len(times_ms) == 1 else [times_ms[0], *map(sub, times_ms[1:], times_ms)]
 
 
-def unpack_times(steps: list[int]) -> list[int]:
-    return steps if len(steps) == 1 else list(accumulate(steps))
+def unpack_times(deltas: list[int]) -> list[int]:
+    return deltas if len(deltas) == 1 else list(accumulate(deltas))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from shunter.engine.changes.row import Row
+from shunter.engine.changes.row import ChangeStruct
 
 
-class TemplateSet(Row, tag=24):
+class TemplateSet(ChangeStruct, tag=24):
     """A job to be run by the clock or by dispatches: new, or another spec of a known one."""
 
     namespace: str
@@ -18,20 +18,20 @@ class TemplateSet(Row, tag=24):
     id: int  # counted with the jobs, so that no job has the same
 
 
-class TemplatePaused(Row, tag=25):
+class TemplatePaused(ChangeStruct, tag=25):
     namespace: str
     name: str
     is_paused: bool
     at_ms: int
 
 
-class TemplateDropped(Row, tag=26):
+class TemplateDropped(ChangeStruct, tag=26):
     namespace: str
     name: str
     at_ms: int
 
 
-class TemplateFired(Row, tag=27):
+class TemplateFired(ChangeStruct, tag=27):
     """A firing was due, or asked for (`due_ms` 0). `job` 0 means that it made no run, and `reason` why."""
 
     namespace: str

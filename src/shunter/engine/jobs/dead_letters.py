@@ -18,17 +18,17 @@ def on_replay(round: Round, numbers: list[int], specs: list[JobSpec], user: str)
     for spec in specs:
         refuse_unfinished(round, spec)
     runs = [start_run(round, spec, user) for spec in specs]
-    round.record(c.DeadDropped(numbers, f"replayed by {user}", round.now_ms))
+    round.record(c.DeadLettersDropped(numbers, f"replayed by {user}", round.now_ms))
     return runs
 
 
 def on_dead_purge(round: Round, numbers: list[int], user: str) -> None:
     _refuse_unknown(round, numbers)
     if numbers:
-        round.record(c.DeadDropped(numbers, f"purged by {user}", round.now_ms))
+        round.record(c.DeadLettersDropped(numbers, f"purged by {user}", round.now_ms))
 
 
 def _refuse_unknown(round: Round, numbers: list[int]) -> None:
-    missing = next((number for number in numbers if number not in round.state.dead.letters), None)
+    missing = next((number for number in numbers if number not in round.state.dead_letters.letters), None)
     if missing is not None:
         raise NotFound(f"there is no dead letter {missing}; `shunter dead` shows all")

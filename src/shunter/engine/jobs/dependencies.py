@@ -11,7 +11,7 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.jobs.stop import on_stop
 from shunter.engine.round import Round
-from shunter.engine.state.records import Group, Job, runs_of
+from shunter.engine.state.records import Job, TaskSet, ranges_of
 from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, Problem
 from shunter.model.graph import find_cycle, show_cycle
@@ -104,7 +104,7 @@ def settle_dependents(round: Round, ended: Job, outcome: JobState) -> None:
         if job.state is JobState.STOPPING:
             continue
         if edge >= len(job.options.after) and (earlier := _run_before(round.state, job)) is not None:
-            round.record(c.EdgeMoved(job.id, edge, earlier.id))
+            round.record(c.EdgeRetargeted(job.id, edge, earlier.id))
         else:
             _settle(round, job, edge, f"{ended.name}@{ended.run}", outcome)
             release(round, job)
@@ -120,18 +120,20 @@ def release(round: Round, job: Job) -> None:
     """Queue the tasks of a job that has nothing to wait for any more; groups that wait for other groups stay."""
     if is_blocked(round.state, job, round.now_ms):
         return
-    for group in job.groups:
+    for group in job.task_sets:
         if group.counts[_WAITING] and not group.spec.after:
             move_waiting(round, group, TaskEvent.UNBLOCKED, "")
-    if len(job.blueprint.groups) > 1:
-        round.maybe_over[job.id] = None  # what its groups wait for may be over: single tasks can be stopped before
+    if len(job.spec_version.groups) > 1:
+        round.maybe_finished[job.id] = None  # what its groups wait for may be over: single tasks can be stopped before
 
 
-def move_waiting(round: Round, group: Group, event: TaskEvent, reason: str) -> None:
+def move_waiting(round: Round, group: TaskSet, event: TaskEvent, reason: str) -> None:
     """Those tasks that wait still: single ones may have been stopped."""
     states = round.state.table.state[group.base : group.base + group.count]
-    for first, last in list(runs_of(np.flatnonzero(states == _WAITING))):
-        round.record(c.TasksMoved(group.job.id, group.number, first, last, event, round.now_ms, reason, group.ref))
+    for first, last in list(ranges_of(np.flatnonzero(states == _WAITING))):
+        round.record(
+            c.TasksTransitioned(group.job.id, group.number, first, last, event, round.now_ms, reason, group.ref)
+        )
 
 
 def is_blocked(state: State, job: Job, now_ms: int) -> bool:
@@ -161,7 +163,7 @@ def waits_for(state: State, job: Job, now_ms: int = 0) -> list[str]:
             wish = _wish(edge_of(job, edge).when)
             waits.append(f"{other.name}@{other.run} to have {wish} (it is {other.state.word})")
     if not is_blocked(state, job, now_ms):
-        for group in job.groups:
+        for group in job.task_sets:
             if group.counts[_WAITING]:
                 waits += [f"group {edge.group} to have {_wish(edge.when)}" for edge in group.spec.after]
     return waits

@@ -13,8 +13,8 @@ from shunter.engine.jobs.job_timers import look_at_failures
 from shunter.engine.objects.run_times import span_ms
 from shunter.engine.read.views import job_view
 from shunter.engine.round import Round
-from shunter.engine.state.records import Group, Job, PastAttempt
-from shunter.engine.state.registries.services import PastTask
+from shunter.engine.state.records import Job, PastAttempt, TaskSet
+from shunter.engine.state.registries.services import ReplacedTask
 from shunter.model.job.spec import PLAIN
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.model.rest.views import JobView, iso
@@ -31,7 +31,7 @@ class Piece(msgspec.Struct, array_like=True):
     number: int
     name: str
     count: int
-    shown: tuple[int, ...] | None = None
+    visible_index: tuple[int, ...] | None = None
 
 
 class Summary(msgspec.Struct):
@@ -44,35 +44,35 @@ class Summary(msgspec.Struct):
     pieces: list[Piece] = []  # by group, like history and reasons
     groups: bytes = b""  # tuple[GroupSpec, ...], encoded: what a retry runs again
     options: bytes = b""  # JobOptions, encoded; empty means none
-    past: list[PastTask] = []  # tasks of a service or system job that were replaced
+    past: list[ReplacedTask] = []  # tasks of a service or system job that were replaced
 
 
 def end_jobs(round: Round) -> None:
     """Every job of which all tasks have ended is over: into the store with it, out of memory. That may let others go
     on, or end them too."""
-    while round.maybe_over:
-        ids, round.maybe_over = round.maybe_over, {}
+    while round.maybe_finished:
+        ids, round.maybe_finished = round.maybe_finished, {}
         for job_id in ids:
             job = round.state.jobs.get(job_id)
             if job is None:
                 continue
             if job.options.failures_max:
                 look_at_failures(round, job)
-            if len(job.blueprint.groups) > 1:
+            if len(job.spec_version.groups) > 1:
                 settle_groups(round, job)
-            if job.is_over() and not _awaits_restart(round, job):
+            if job.is_finished() and not _awaits_restart(round, job):
                 _end(round, job)
 
 
 def _awaits_restart(round: Round, job: Job) -> bool:
     """Whether instances of it were taken down by hand: they may be started again, until the job itself is stopped."""
-    lasting = round.state.lasting.jobs.get(job.id)
-    return lasting is not None and bool(lasting.down) and job.state is not JobState.STOPPING
+    service_state = round.state.services.jobs.get(job.id)
+    return service_state is not None and bool(service_state.down) and job.state is not JobState.STOPPING
 
 
 def _end(round: Round, job: Job) -> None:
     counts = job.counts()
-    if round.state.flags.dooms(job.id):
+    if round.state.flags.must_fail(job.id):
         event, reason = JobEvent.FAILED, job.reason
     elif counts[TaskState.FAILED]:
         event, reason = JobEvent.FAILED, _failure(round, job, counts)
@@ -90,17 +90,17 @@ def _end(round: Round, job: Job) -> None:
     _stop_waiting(view)
     summary = Summary(
         view,
-        [group.history or [] for group in job.groups],
-        [dict(islice(group.reasons.items(), REASONS_MAX)) if group.reasons else {} for group in job.groups],
+        [group.history or [] for group in job.task_sets],
+        [dict(islice(group.reasons.items(), REASONS_MAX)) if group.reasons else {} for group in job.task_sets],
         _exit_code(round, job),
-        [Piece(group.number, group.spec.name, group.count, group.shown) for group in job.groups],
-        job.blueprint.body,
+        [Piece(group.number, group.spec.name, group.count, group.visible_index) for group in job.task_sets],
+        job.spec_version.body,
         b"" if job.options is PLAIN else msgspec.msgpack.encode(job.options),
-        lasting.past if (lasting := round.state.lasting.jobs.get(job.id)) is not None else [],
+        service_state.replaced_tasks if (service_state := round.state.services.jobs.get(job.id)) is not None else [],
     )
     round.summaries[job.id] = summary
     if job.options.application:
-        round.spans[job.id] = span_ms(round, job)
+        round.application_times[job.id] = span_ms(round, job)
     round.finished.append(
         FinishedJob(
             job.id,
@@ -112,7 +112,7 @@ def _end(round: Round, job: Job) -> None:
             round.now_ms / 1000,
             job.labels,
             msgspec.msgpack.encode(summary),
-            [chunk for group in job.groups for chunk in _chunks(round, group)],
+            [chunk for group in job.task_sets for chunk in _chunks(round, group)],
         )
     )
     round.record(c.JobEnded(job.id, event, round.now_ms, reason, job.ref))
@@ -129,16 +129,16 @@ def _stop_waiting(view: JobView) -> None:
 
 def _was_driven_home(job: Job) -> bool:
     """Whether it is an application whose driver has succeeded: its executors are stopped then."""
-    driver = job.groups[0] if job.options.application else None
+    driver = job.task_sets[0] if job.options.application else None
     return driver is not None and driver.spec.name == DRIVER and bool(driver.counts[TaskState.SUCCEEDED])
 
 
 def _was_stopped(job: Job) -> bool:
     """Whether tasks were cancelled other than by the edges between groups."""
-    return any(group.counts[TaskState.CANCELLED] and not is_left_out(job, group) for group in job.groups)
+    return any(group.counts[TaskState.CANCELLED] and not is_left_out(job, group) for group in job.task_sets)
 
 
-def _chunks(round: Round, group: Group) -> list[FinishedTasks]:
+def _chunks(round: Round, group: TaskSet) -> list[FinishedTasks]:
     return [
         FinishedTasks(group.number, first, count, round.state.table.pack(group.base + first, count))
         for first in range(0, group.count, CHUNK_TASKS)
@@ -149,7 +149,7 @@ def _chunks(round: Round, group: Group) -> list[FinishedTasks]:
 def _failure(round: Round, job: Job, counts: list[int]) -> str:
     """The first failed task, in words."""
     total = sum(counts)
-    for group in job.groups:
+    for group in job.task_sets:
         if not group.counts[TaskState.FAILED]:
             continue
         rows = round.state.table.state[group.base : group.base + group.count]
@@ -163,7 +163,7 @@ def _failure(round: Round, job: Job, counts: list[int]) -> str:
 
 
 def _exit_code(round: Round, job: Job) -> int | None:
-    if len(job.groups) != 1 or job.groups[0].count > 1:
+    if len(job.task_sets) != 1 or job.task_sets[0].count > 1:
         return None
-    code = int(round.state.table.exit_code[job.groups[0].base])
+    code = int(round.state.table.exit_code[job.task_sets[0].base])
     return code if code >= 0 else None

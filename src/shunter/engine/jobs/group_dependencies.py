@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from shunter.engine.jobs.dependencies import is_blocked, is_met, move_waiting, unmet
 from shunter.engine.round import Round
-from shunter.engine.state.records import Group, Job
+from shunter.engine.state.records import Job, TaskSet
 from shunter.model.job.spec import GroupSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
 
@@ -19,7 +19,7 @@ def settle_groups(round: Round, job: Job) -> None:
     has_moved = True
     while has_moved:  # a cancelled group may settle the edges of others
         has_moved = False
-        for group in job.groups:
+        for group in job.task_sets:
             if not group.counts[_WAITING] or not group.spec.after:
                 continue
             verdict = _verdict(job, group.spec)
@@ -30,7 +30,7 @@ def settle_groups(round: Round, job: Job) -> None:
             has_moved = True
 
 
-def is_left_out(job: Job, group: Group) -> bool:
+def is_left_out(job: Job, group: TaskSet) -> bool:
     """Whether a group never ran because of what it waited for: that alone does not make its job a cancelled one."""
     return group.counts[_CANCELLED] == group.count and is_shut_out(job, group.spec)
 
@@ -44,8 +44,8 @@ def _verdict(job: Job, spec: GroupSpec) -> str | None:
     """Empty: it may go. Otherwise why it cannot any more. None: something that it waits for has not ended."""
     verdict = ""
     for edge in spec.after:
-        pieces = [piece for piece in job.groups if piece.spec.name == edge.group]
-        if not all(piece.is_over for piece in pieces):
+        pieces = [piece for piece in job.task_sets if piece.spec.name == edge.group]
+        if not all(piece.is_finished for piece in pieces):
             return None
         outcome = _outcome(pieces)
         if not verdict and not is_met(edge, outcome) and edge.otherwise == "cancel":
@@ -53,7 +53,7 @@ def _verdict(job: Job, spec: GroupSpec) -> str | None:
     return verdict
 
 
-def _outcome(pieces: list[Group]) -> str:
+def _outcome(pieces: list[TaskSet]) -> str:
     if any(piece.counts[TaskState.FAILED] for piece in pieces):
         return "failed"
     return "cancelled" if any(piece.counts[_CANCELLED] for piece in pieces) else "succeeded"

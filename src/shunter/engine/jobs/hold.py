@@ -23,12 +23,12 @@ def on_hold(round: Round, job_id: int, is_held: bool) -> None:
         _recall(round, job)
     else:
         _wind_back_offs(round, job)
-        round.stirred[job.id, 0] = None  # the time of its update runs again
+        round.dirty_jobs[job.id, 0] = None  # the time of its update runs again
 
 
 def _recall(round: Round, job: Job) -> None:
     """Take back what workers have and did not start."""
-    for group in job.groups:
+    for group in job.task_sets:
         for lanes in group.task_class.lanes.values():
             if lanes.outstanding > lanes.width:
                 round.recalls.setdefault(lanes.node, []).append(group.task_class.id)
@@ -36,6 +36,6 @@ def _recall(round: Round, job: Job) -> None:
 
 def _wind_back_offs(round: Round, job: Job) -> None:
     """Their timers may have passed while the job was held."""
-    for group in job.groups:
+    for group in job.task_sets:
         for index, not_before_ms in (group.delayed or {}).items():
             round.timers.add(max(not_before_ms, round.now_ms), TimerKind.BACK_OFF, group, index)

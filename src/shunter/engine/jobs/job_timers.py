@@ -21,9 +21,9 @@ def set_job_timers(timers: Timers, state: State, job: Job) -> None:
     options = job.options
     if options is PLAIN:
         return
-    if start_ms(job) and (job.counts()[TaskState.WAITING] or not job.groups):
+    if start_ms(job) and (job.counts()[TaskState.WAITING] or not job.task_sets):
         timers.add_job(start_ms(job), TimerKind.JOB_START, job.id)
-    if options.timeout_s and not state.flags.dooms(job.id):
+    if options.timeout_s and not state.flags.must_fail(job.id):
         timers.add_job(_timeout_ms(job), TimerKind.JOB_TIMEOUT, job.id)
     if job.deadline_ms and not state.flags.has(job.id, DEADLINE):
         timers.add_job(job.deadline_ms, TimerKind.JOB_DEADLINE, job.id)
@@ -53,7 +53,7 @@ def look_at_failures(round: Round, job: Job) -> None:
     """So many failed tasks end the job: what is left of it is stopped."""
     most = job.options.failures_max
     failed = job.counts()[TaskState.FAILED] if most else 0
-    if most and failed >= most and job.state is not JobState.STOPPING and not job.is_over():
+    if most and failed >= most and job.state is not JobState.STOPPING and not job.is_finished():
         tasks = "1 task" if failed == 1 else f"{failed} tasks"
         _doom(round, job, FAILURES, f"{tasks} failed, and {most} end the job (failures_max)")
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round
-from shunter.engine.state.records import runs_of
-from shunter.engine.state.registries.queues import FREE, Queue
+from shunter.engine.state.records import ranges_of
+from shunter.engine.state.registries.queues import UNLIMITED, Queue
 from shunter.engine.state.state import State
 from shunter.model.errors import Busy, Conflict, NotFound
 from shunter.model.job.spec import PLAIN, QUEUE_DEFAULT, JobSpec
@@ -63,21 +63,21 @@ def on_queue_purge(round: Round, name: str, user: str) -> int:
     """Cancel what is queued in it, services left out; says how many tasks that were. What runs goes on."""
     purged = 0
     for job in round.state.jobs.values():
-        if job.options.queue != name or job.is_lasting:
+        if job.options.queue != name or job.is_long_running:
             continue
-        for group in job.groups:
+        for group in job.task_sets:
             if not group.counts[_QUEUED]:
                 continue
             states = round.state.table.state[group.base : group.base + group.count]
-            for first, last in list(runs_of(np.flatnonzero(states == _QUEUED))):
+            for first, last in list(ranges_of(np.flatnonzero(states == _QUEUED))):
                 reason = f"queue {name} was purged by {user}"
                 round.record(
-                    c.TasksMoved(
+                    c.TasksTransitioned(
                         job.id, group.number, first, last, TaskEvent.CANCELLED, round.now_ms, reason, group.ref
                     )
                 )
                 purged += last - first + 1
-            round.maybe_over[job.id] = None
+            round.maybe_finished[job.id] = None
     return purged
 
 
@@ -111,4 +111,4 @@ def queue_names(state: State) -> list[str]:
 
 
 def rules_of(state: State, name: str) -> Queue:
-    return state.queues.queues.get(name, FREE)
+    return state.queues.queues.get(name, UNLIMITED)

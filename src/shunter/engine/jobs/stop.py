@@ -8,7 +8,7 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.round import Round, TimerKind
-from shunter.engine.state.records import Group, Job, runs_of
+from shunter.engine.state.records import Job, TaskSet, ranges_of
 from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
@@ -26,25 +26,25 @@ def on_stop(round: Round, job_id: int, task: tuple[str, int] | None, now: bool, 
         return
     if task is None:
         if job.state is not JobState.STOPPING:
-            round.record(c.JobStopAsked(job.id, round.now_ms, reason, job.ref))
-        for group in job.groups:
+            round.record(c.JobStopRequested(job.id, round.now_ms, reason, job.ref))
+        for group in job.task_sets:
             stop_range(round, group, 0, group.count - 1, now, reason, signal)
     else:
-        if job.is_lasting:
+        if job.is_long_running:
             _take_down(round, job, *task)
         group, index = find_task(round.state, job, *task)
         stop_range(round, group, index, index, now, reason, signal)
-    round.maybe_over[job.id] = None
+    round.maybe_finished[job.id] = None
 
 
-def watch_queueing(round: Round, group: Group) -> None:
+def watch_queueing(round: Round, group: TaskSet) -> None:
     """Of a group that is new."""
     if group.spec.queue_timeout_s:
         due_ms = round.now_ms + int(group.spec.queue_timeout_s * 1000)
         round.timers.add(due_ms, TimerKind.QUEUE_TIMEOUT, group)
 
 
-def on_queue_timeout(round: Round, group: Group) -> None:
+def on_queue_timeout(round: Round, group: TaskSet) -> None:
     """Fail the tasks that have been queued for longer than their job allows; look again when the next one is due. What
     is held counts from its release on: until then nothing of it is due."""
     table, rows = round.state.table, slice(group.base, group.base + group.count)
@@ -52,10 +52,10 @@ def on_queue_timeout(round: Round, group: Group) -> None:
     since = np.where(table.ended_ms[rows] > 0, table.ended_ms[rows], group.job.submitted_ms)
     queued = (table.state[rows] == _QUEUED) & (not group.job.is_held)
     expired = np.flatnonzero(queued & (since + limit_ms <= round.now_ms))
-    for first, last in runs_of(expired):
+    for first, last in ranges_of(expired):
         reason = f"queued for longer than {group.spec.queue_timeout_s:g} s (timeout.queue)"
         _move(round, group, first, last, TaskEvent.GAVE_UP, reason)
-    round.maybe_over[group.job.id] = None
+    round.maybe_finished[group.job.id] = None
     unended = table.state[rows] < int(TaskState.SUCCEEDED)
     if unended.any():
         waiting = since[(table.state[rows] == _QUEUED) & (not group.job.is_held)]
@@ -63,56 +63,56 @@ def on_queue_timeout(round: Round, group: Group) -> None:
         round.timers.add(max(due_ms, round.now_ms + 1), TimerKind.QUEUE_TIMEOUT, group)
 
 
-def find_task(state: State, job: Job, name: str, shown: int) -> tuple[Group, int]:
+def find_task(state: State, job: Job, name: str, visible_index: int) -> tuple[TaskSet, int]:
     """The piece and the index in it of a task as people call it: the newest that has not ended, if any."""
-    found: tuple[Group, int] | None = None
-    for group in job.groups:
+    found: tuple[TaskSet, int] | None = None
+    for group in job.task_sets:
         if group.spec.name != name:
             continue
-        index = _index_in(group, shown)
+        index = _index_in(group, visible_index)
         if index is None:
             continue
         if found is None or state.table.state[group.base + index] < TaskState.SUCCEEDED:
             found = group, index
     if found is None:
-        raise NotFound(f"job {job.name} has no task {shown} in group {name}")
+        raise NotFound(f"job {job.name} has no task {visible_index} in group {name}")
     return found
 
 
-def _index_in(group: Group, shown: int) -> int | None:
-    if group.shown is None:
-        return shown if 0 <= shown < group.count else None
-    return group.shown.index(shown) if shown in group.shown else None
+def _index_in(group: TaskSet, visible_index: int) -> int | None:
+    if group.visible_index is None:
+        return visible_index if 0 <= visible_index < group.count else None
+    return group.visible_index.index(visible_index) if visible_index in group.visible_index else None
 
 
 def _take_down(round: Round, job: Job, group: str, index: int) -> None:
     find_task(round.state, job, group, index)
-    if not round.state.lasting.jobs[job.id].is_down(group, index):
-        round.record(c.InstanceSwitched(job.id, group, index, True, round.now_ms, job.ref))
-        round.stirred[job.id, 0] = None
+    if not round.state.services.jobs[job.id].is_down(group, index):
+        round.record(c.InstanceDownSet(job.id, group, index, True, round.now_ms, job.ref))
+        round.dirty_jobs[job.id, 0] = None
 
 
-def stop_range(round: Round, group: Group, first: int, last: int, now: bool, reason: str, signal: int = 0) -> None:
+def stop_range(round: Round, group: TaskSet, first: int, last: int, now: bool, reason: str, signal: int = 0) -> None:
     table, base = round.state.table, group.base
     states = table.state[base + first : base + last + 1]
-    for start, end in runs_of(np.flatnonzero(states == _QUEUED)):
+    for start, end in ranges_of(np.flatnonzero(states == _QUEUED)):
         _move(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
     states = table.state[base + first : base + last + 1]
-    for start, end in runs_of(np.flatnonzero(states == _WAITING)):
+    for start, end in ranges_of(np.flatnonzero(states == _WAITING)):
         _move(round, group, first + start, first + end, TaskEvent.CANCELLED, reason)
     live = (states == _ASSIGNED) | (states == _RUNNING)
-    for index in group.coming_back or ():
+    for index in group.requeue_when_stopped or ():
         if first <= index <= last:
             live[index - first] = True
-    for start, end in runs_of(np.flatnonzero(live)):
+    for start, end in ranges_of(np.flatnonzero(live)):
         _move(round, group, first + start, first + end, TaskEvent.CANCEL_ASKED, reason)
     grace_s = 0.0 if now else group.spec.task.stop_grace_s
     states = table.state[base + first : base + last + 1]
-    for start, end in runs_of(np.flatnonzero(states == _STOPPING)):
+    for start, end in ranges_of(np.flatnonzero(states == _STOPPING)):
         tell_workers(round, group, first + start, first + end, grace_s, signal)
 
 
-def tell_workers(round: Round, group: Group, first: int, last: int, grace_s: float, signal: int = 0) -> None:
+def tell_workers(round: Round, group: TaskSet, first: int, last: int, grace_s: float, signal: int = 0) -> None:
     """One order to stop per run of tasks on the same node."""
     nodes = round.state.table.node[group.base + first : group.base + last + 1]
     cuts = [0, *(np.flatnonzero(np.diff(nodes)) + 1).tolist(), nodes.size]
@@ -120,6 +120,6 @@ def tell_workers(round: Round, group: Group, first: int, last: int, grace_s: flo
         round.stop(group, first + start, first + end - 1, int(nodes[start]), grace_s, signal)
 
 
-def _move(round: Round, group: Group, first: int, last: int, event: TaskEvent, reason: str) -> None:
+def _move(round: Round, group: TaskSet, first: int, last: int, event: TaskEvent, reason: str) -> None:
     job = group.job
-    round.record(c.TasksMoved(job.id, group.number, first, last, event, round.now_ms, reason, group.ref))
+    round.record(c.TasksTransitioned(job.id, group.number, first, last, event, round.now_ms, reason, group.ref))

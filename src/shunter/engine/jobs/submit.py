@@ -52,13 +52,13 @@ def on_submit(round: Round, specs: list[JobSpec], user: str, key: str | None, pa
 
 def known_by_key(round: Round, key: str | None) -> list[Submitted] | None:
     """The jobs that were made when a client's key was first used."""
-    known = round.state.keys.get(key) if key else None
+    known = round.state.idempotency_keys.get(key) if key else None
     return [_known(round, job_id) for job_id in known] if known is not None else None
 
 
 def use_key(round: Round, key: str | None, results: list[Submitted]) -> list[Submitted]:
     if key:
-        round.record(c.KeyUsed(key, [result.job_id for result in results], round.now_ms))
+        round.record(c.IdempotencyKeyUsed(key, [result.job_id for result in results], round.now_ms))
     return results
 
 
@@ -69,7 +69,7 @@ def _submit_one(round: Round, spec: JobSpec, user: str, past: Past) -> Submitted
     unfinished = state.find_job(spec.namespace, spec.name) if spec.name else None
     if unfinished is not None:
         is_same = _is_same(round, unfinished, spec) and not is_on_one_node(round, unfinished)
-        is_other = unfinished.is_lasting and not is_same
+        is_other = unfinished.is_long_running and not is_same
         if is_other:
             on_update(round, unfinished, spec, user)
         return Submitted(unfinished.id, False, unfinished.namespace, unfinished.name, unfinished.run, is_other)
@@ -87,7 +87,7 @@ def start_run(round: Round, spec: JobSpec, user: str, past: Past = NO_PAST, behi
     is_early = options.start_in_s > 0 or options.start_at_ms > round.now_ms
     change = c.JobSubmitted(
         job_id, spec.namespace, name, run, spec.type, spec.priority, spec.labels, user, round.now_ms,
-        msgspec.Raw(state.blueprint(spec.groups)), options_body(options), bool(targets) or is_early,
+        msgspec.Raw(state.encode_groups(spec.groups)), options_body(options), bool(targets) or is_early,
         [target for target, _ in targets],
     )  # fmt: skip
     round.record(change)
@@ -96,8 +96,8 @@ def start_run(round: Round, spec: JobSpec, user: str, past: Past = NO_PAST, behi
     if targets:
         settle_past(round, state.jobs[job_id], targets)
     if spec.type != BATCH:
-        round.stirred[job_id, 0] = None
-    for group in state.jobs[job_id].groups:
+        round.dirty_jobs[job_id, 0] = None
+    for group in state.jobs[job_id].task_sets:
         watch_queueing(round, group)
     return Submitted(job_id, True, spec.namespace, name, run)
 
@@ -176,7 +176,7 @@ def _refuse_other_specs(round: Round, specs: list[JobSpec]) -> None:
             )  # fmt: skip
         job = round.state.find_job(spec.namespace, spec.name)
         if job is not None and not _is_same(round, job, spec):
-            if job.is_lasting:
+            if job.is_long_running:
                 refuse_update(job, spec)
                 continue
             raise _name_taken(
@@ -192,7 +192,7 @@ def _name_taken(spec: JobSpec, message: str, fix: str) -> Conflict:
 
 def _is_same(round: Round, job: Job, spec: JobSpec) -> bool:
     return (
-        (job.blueprint.body == round.state.blueprint(spec.groups) or job.blueprint.groups == spec.groups)
+        (job.spec_version.body == round.state.encode_groups(spec.groups) or job.spec_version.groups == spec.groups)
         and (job.type, job.priority, job.labels, job.options)
         == (spec.type, spec.priority, spec.labels, spec.options)
     )  # fmt: skip

@@ -16,22 +16,22 @@ FAILURES_MAX = 1_000  # that are remembered of a node
 
 def on_cordon(round: Round, name: str, reason: str) -> None:
     node = find_node(round, name)
-    if node.switched_by == QUARANTINE:
+    if node.cordoned_by == QUARANTINE:
         raise _refused(node, "is in quarantine already", f"release it first: shunter node release {name}")
-    if (node.switched_by, node.switched_because) != (CORDON, reason):
-        round.record(c.NodeSwitched(node.id, CORDON, reason, round.now_ms, node.name))
+    if (node.cordoned_by, node.cordon_reason) != (CORDON, reason):
+        round.record(c.NodeCordonSet(node.id, CORDON, reason, round.now_ms, node.name))
 
 
 def on_release(round: Round, name: str, by: str) -> None:
     """Let a node take work again, if it was switched off in this way."""
     node = find_node(round, name)
-    if node.switched_by != by:
+    if node.cordoned_by != by:
         ways = {CORDON: "uncordon", QUARANTINE: "release", "": "undrain"}
-        if node.switched_by or node.is_drain_asked:
-            raise _refused(node, f"is not in {by}", f"use: shunter node {ways[node.switched_by]} {name}")
+        if node.cordoned_by or node.is_drain_requested:
+            raise _refused(node, f"is not in {by}", f"use: shunter node {ways[node.cordoned_by]} {name}")
         raise _refused(node, "takes work already", "nothing is to be done")
     node.failures = None
-    round.record(c.NodeSwitched(node.id, "", "", round.now_ms, node.name))
+    round.record(c.NodeCordonSet(node.id, "", "", round.now_ms, node.name))
 
 
 def note_failure(round: Round, node_id: int, job: Job) -> None:
@@ -39,7 +39,7 @@ def note_failure(round: Round, node_id: int, job: Job) -> None:
     one name are one job: one that is retried or fired by a clock fails by itself.
     Applications of BatchJobs are not counted: a Scheduling chose their nodes, and their slots are promised."""
     node, settings = round.state.nodes.records.get(node_id), round.settings
-    if node is None or not settings.quarantine_jobs or node.switched_by:
+    if node is None or not settings.quarantine_jobs or node.cordoned_by:
         return
     oldest_ms = round.now_ms - int(settings.quarantine_window_s * 1000)
     recent = [failure for failure in node.failures or () if failure[0] > oldest_ms][-FAILURES_MAX:]
@@ -51,7 +51,7 @@ def note_failure(round: Round, node_id: int, job: Job) -> None:
         f"tasks of {len(jobs)} jobs failed there within {settings.quarantine_window_s:g} s and none succeeded;"
         f" when it is mended: shunter node release {node.name}"
     )
-    round.record(c.NodeSwitched(node.id, QUARANTINE, reason, round.now_ms, node.name))
+    round.record(c.NodeCordonSet(node.id, QUARANTINE, reason, round.now_ms, node.name))
 
 
 def note_success(round: Round, node_id: int) -> None:
@@ -66,7 +66,7 @@ def _may_lose(round: Round, node: NodeRecord) -> bool:
     if int(nodes.view.eligible.sum()) - bool(nodes.view.eligible[node.id]) < 1:
         return False
     up = [each for each in nodes.records.values() if each.state is NodeState.READY]
-    off = sum(each.switched_by == QUARANTINE for each in up)
+    off = sum(each.cordoned_by == QUARANTINE for each in up)
     return off + 1 <= len(up) * round.settings.quarantine_share_max
 
 

@@ -31,28 +31,28 @@ def on_drain(round: Round, name: str, deadline_s: float | None, user: str) -> No
 
 
 def begin_drain(round: Round, node: NodeRecord, reason: str) -> None:
-    round.record(c.NodeMoved(node.id, NodeEvent.DRAIN_ASKED, reason, round.now_ms, node.name))
+    round.record(c.NodeTransitioned(node.id, NodeEvent.DRAIN_ASKED, reason, round.now_ms, node.name))
     for row in _live_rows(round, node.id).tolist():
-        group = round.state.groups[round.state.table.group[row]]
+        group = round.state.task_sets[round.state.table.group[row]]
         assert group is not None
         if group.job.type != BATCH:
-            round.stirred[group.job.id, 0] = None
+            round.dirty_jobs[group.job.id, 0] = None
 
 
 def on_undrain(round: Round, name: str) -> None:
     node = find_node(round, name)
-    if not node.is_drain_asked:
+    if not node.is_drain_requested:
         fault = "is not being drained"
         raise Conflict(f"node {name} {fault}", (Problem("node", fault, name),))
     round.record(c.DrainSet(node.id, 0, False))
     if NODE.allows(node.state, NodeEvent.DRAIN_ENDED):
-        round.record(c.NodeMoved(node.id, NodeEvent.DRAIN_ENDED, "", round.now_ms, node.name))
+        round.record(c.NodeTransitioned(node.id, NodeEvent.DRAIN_ENDED, "", round.now_ms, node.name))
 
 
 def hear(round: Round, node: NodeRecord, reason: str = "") -> None:
     """A node is back. One that was to be drained still is."""
-    round.record(c.NodeMoved(node.id, NodeEvent.HEARD, reason, round.now_ms, node.name))
-    if node.is_drain_asked:
+    round.record(c.NodeTransitioned(node.id, NodeEvent.HEARD, reason, round.now_ms, node.name))
+    if node.is_drain_requested:
         begin_drain(round, node, "still to be drained")
 
 
@@ -65,21 +65,21 @@ def _advance(round: Round, node: NodeRecord) -> None:
     state = round.state
     tasks = int(state.nodes.tasks[node.id])
     if not tasks:
-        round.record(c.NodeMoved(node.id, NodeEvent.EMPTIED, "", round.now_ms, node.name))
+        round.record(c.NodeTransitioned(node.id, NodeEvent.EMPTIED, "", round.now_ms, node.name))
         return
     if 0 < node.drain_deadline_ms <= round.now_ms:
         _send_all_back(round, node)
     if tasks == system_tasks_on(state, node.id) and _has_staying(round, node.id):
-        for job_id, job in state.lasting.everywhere.items():
+        for job_id, job in state.services.per_node.items():
             if job.type == SYSTEM:
-                round.stirred[job_id, node.id] = None
+                round.dirty_jobs[job_id, node.id] = None
 
 
 def _send_all_back(round: Round, node: NodeRecord) -> None:
     """The deadline has passed: what is left runs again elsewhere."""
     table = round.state.table
     for row in _live_rows(round, node.id).tolist():
-        group = round.state.groups[table.group[row]]
+        group = round.state.task_sets[table.group[row]]
         assert group is not None
         if group.job.type != SYSTEM and table.state[row] != _STOPPING:
             send_back(round, group, row - group.base, f"node {node.name} is drained, and its deadline has passed")

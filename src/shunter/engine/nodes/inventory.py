@@ -11,7 +11,7 @@ import numpy as np
 from shunter.engine.nodes.drain import hear
 from shunter.engine.nodes.reports import believed, lose, on_health, on_report, on_started
 from shunter.engine.round import Round
-from shunter.engine.state.records import Group, runs_of
+from shunter.engine.state.records import TaskSet, ranges_of
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.model.protocol.worker_messages import Held, Inventory, Report, Started, StopRange
 
@@ -35,7 +35,7 @@ def on_inventory(round: Round, node: int, inventory: Inventory) -> None:
 
 def _take_in_held(round: Round, node: int, run: Held, job: int, number: int, index: int) -> bool:
     """Whether it is the attempt that the engine believes in. An older one ends, and the present one is missing."""
-    group = round.state.group(job, number)
+    group = round.state.task_set(job, number)
     if group is None or not believed(round, group, node, index, index, run.attempt):
         stale = StopRange(job, number, index, index, 0.0, run.attempt)
         round.stops.setdefault(node, []).append(stale)
@@ -55,7 +55,7 @@ def _repair_missing(round: Round, node: int, held: set[tuple[int, int, int]]) ->
         return
     rows = np.flatnonzero((table.node[: table.used] == node) & (table.state[: table.used] == _ASSIGNED))
     missing = [row for row in rows.tolist() if _task_of(round, row) not in held]
-    for first_row, last_row in runs_of(np.array(missing, np.int64)):
+    for first_row, last_row in ranges_of(np.array(missing, np.int64)):
         for group, first, last, attempt in _alike(round, first_row, last_row):
             round.order(group, first, last, attempt, node)
     spare = held | {_task_of(round, row) for row in missing}
@@ -71,17 +71,17 @@ def lose_node(round: Round, node: int, reason: str, spare: set[tuple[int, int, i
     live = rows[np.isin(state.table.state[rows], (_ASSIGNED, _RUNNING, _STOPPING))]
     if spare:
         live = live[[_task_of(round, row) not in spare for row in live.tolist()]]
-    for first_row, last_row in runs_of(live):
+    for first_row, last_row in ranges_of(live):
         for group, first, last, _ in _alike(round, first_row, last_row):
             lose(round, group, first, last, reason)
 
 
-def _alike(round: Round, first_row: int, last_row: int) -> Iterator[tuple[Group, int, int, int]]:
+def _alike(round: Round, first_row: int, last_row: int) -> Iterator[tuple[TaskSet, int, int, int]]:
     """Rows next to each other may belong to several groups and attempts: cut the run where they differ."""
     table = round.state.table
     row = first_row
     while row <= last_row:
-        group = round.state.groups[table.group[row]]
+        group = round.state.task_sets[table.group[row]]
         assert group is not None
         attempt, end = int(table.attempt[row]), row
         while end < last_row and table.group[end + 1] == group.slot and table.attempt[end + 1] == attempt:
@@ -91,6 +91,6 @@ def _alike(round: Round, first_row: int, last_row: int) -> Iterator[tuple[Group,
 
 
 def _task_of(round: Round, row: int) -> tuple[int, int, int]:
-    group = round.state.groups[round.state.table.group[row]]
+    group = round.state.task_sets[round.state.table.group[row]]
     assert group is not None
     return group.job.id, group.number, row - group.base

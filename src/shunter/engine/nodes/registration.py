@@ -47,7 +47,7 @@ def on_node_event(round: Round, node: int, event: NodeEvent, reason: str) -> Non
     if event is NodeEvent.HEARD:
         hear(round, record, reason)
         return
-    round.record(c.NodeMoved(node, event, reason, round.now_ms, record.name))
+    round.record(c.NodeTransitioned(node, event, reason, round.now_ms, record.name))
     if event in (NodeEvent.TIMED_OUT, NodeEvent.LEFT):
         record.is_synced = False
         round.state.nodes.refresh_eligible(record)
@@ -96,6 +96,6 @@ def _has_news(round: Round, record: NodeRecord, hello: Hello) -> bool:
     capacity = {resource: amount for resource, amount in amounts if not resource.startswith(PORT_PREFIX)}
     return (
         (record.boot, record.datacenter, record.address) != (hello.boot, hello.datacenter, hello.address)
-        or (record.brought_labels, record.brought_attributes) != (hello.labels, hello.attributes)
+        or (record.reported_labels, record.reported_attributes) != (hello.labels, hello.attributes)
         or {key: value for key, value in capacity.items() if value} != {k: v for k, v in hello.capacity.items() if v}
     )

@@ -16,7 +16,7 @@ from shunter.engine.jobs.stop import on_stop, stop_range
 from shunter.engine.jobs.submit import start_run
 from shunter.engine.objects.run_times import start_ms
 from shunter.engine.round import Round
-from shunter.engine.state.records import Group, Job
+from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import JobState, TaskEvent, TaskState
@@ -70,27 +70,27 @@ def advance_application(round: Round, job: BatchJob) -> None:
     core = round.state.jobs.get(job.status.application)
     if core is None or core.state is JobState.STOPPING:
         return
-    if any(group.counts[TaskState.FAILED] for group in core.groups):
+    if any(group.counts[TaskState.FAILED] for group in core.task_sets):
         on_stop(round, core.id, None, now=False, reason="one of its tasks has failed")
         return
-    driver = next((group for group in core.groups if group.spec.name == DRIVER), None)
+    driver = next((group for group in core.task_sets if group.spec.name == DRIVER), None)
     if driver is None:
-        if any(group.counts[TaskState.CANCELLED] for group in core.groups):
+        if any(group.counts[TaskState.CANCELLED] for group in core.task_sets):
             on_stop(round, core.id, None, now=False, reason="one of its executors was stopped")
         return
     state, has_executors = int(round.state.table.state[driver.base]), any(_pieces(core))
     if state == _RUNNING and not has_executors:
         ports, node = (driver.ports or {}).get(0, {}), int(round.state.table.node[driver.base])
         host = _host(round.state, round.state.nodes.view.names[node])
-        spec = JobSpec(core.namespace, core.name, core.blueprint.groups)
-        groups = (*core.blueprint.groups[:-1], executor_group(job, spec, host, ports))
-        round.record(c.JobRefined(core.id, msgspec.Raw(round.state.blueprint(groups)), core.ref))
+        spec = JobSpec(core.namespace, core.name, core.spec_version.groups)
+        groups = (*core.spec_version.groups[:-1], executor_group(job, spec, host, ports))
+        round.record(c.JobGroupsRefined(core.id, msgspec.Raw(round.state.encode_groups(groups)), core.ref))
         _add_executors(round, core, job.status.places)
     elif state == _SUCCEEDED:
         for piece in _pieces(core):
             if sum(piece.counts[:_STOPPING]):  # the others have been told
                 stop_range(round, piece, 0, piece.count - 1, now=False, reason="the driver has ended")
-        round.maybe_over[core.id] = None
+        round.maybe_finished[core.id] = None
 
 
 def application_of(round: Round, job: BatchJob) -> Application | None:
@@ -116,7 +116,7 @@ def uses_of(state: State, testbed: Testbed) -> dict[SlotPlace, SlotUse]:
     """Which of its slots are held, from the commit that asks for them until their executors are gone."""
     uses: dict[SlotPlace, SlotUse] = {}
     book, holders = state.objects, {slot.place: slot.holder for slot in testbed.status.slots}
-    for name in book.users.get(testbed.meta.object_name, ()):
+    for name in book.jobs_by_testbed.get(testbed.meta.object_name, ()):
         job = book.batch_jobs[name]
         core = state.jobs.get(job.status.application)
         if core is None:
@@ -135,7 +135,9 @@ def executor_states(state: State, core: Job) -> dict[int, int]:
     """Of those that there are, by their number in the application."""
     column = state.table.state
     return {
-        piece.shows(index): column.item(piece.base + index) for piece in _pieces(core) for index in range(piece.count)
+        piece.visible_index_of(index): column.item(piece.base + index)
+        for piece in _pieces(core)
+        for index in range(piece.count)
     }
 
 
@@ -148,18 +150,20 @@ def _in_pieces(spec: JobSpec, job: BatchJob) -> JobSpec:
     return replace(spec, groups=(*drivers, executors), options=options)
 
 
-def _pieces(core: Job) -> Iterator[Group]:
-    return (group for group in core.groups if group.spec.name == EXECUTOR)
+def _pieces(core: Job) -> Iterator[TaskSet]:
+    return (group for group in core.task_sets if group.spec.name == EXECUTOR)
 
 
 def _add_executors(round: Round, core: Job, places: tuple[SlotPlace, ...]) -> None:
-    part = next(part for part, spec in enumerate(core.blueprint.groups) if spec.name == EXECUTOR)
+    group_index = next(
+        group_index for group_index, spec in enumerate(core.spec_version.groups) if spec.name == EXECUTOR
+    )
     for number, place in enumerate(places):
         node = round.state.nodes.by_name[place.node].id
-        piece = core.next_group
-        round.record(c.GroupAdded(core.id, piece, part, [number], node, core.ref, round.now_ms))
-        group = round.state.known_group(core.id, piece)
-        unblock = c.TasksMoved(core.id, piece, 0, 0, TaskEvent.UNBLOCKED, round.now_ms, "", group.ref)
+        piece = core.next_task_set
+        round.record(c.TaskSetAdded(core.id, piece, group_index, [number], node, core.ref, round.now_ms))
+        group = round.state.require_task_set(core.id, piece)
+        unblock = c.TasksTransitioned(core.id, piece, 0, 0, TaskEvent.UNBLOCKED, round.now_ms, "", group.ref)
         round.record(unblock)
 
 
@@ -169,7 +173,9 @@ def _ended_application(round: Round, job: BatchJob) -> Application | None:
         has_succeeded = summary.view.state == JobState.SUCCEEDED.word
         state = ApplicationState.COMPLETED if has_succeeded else ApplicationState.FAILED
         reason = "" if has_succeeded else summary.view.reason or f"the application was {summary.view.state}"
-        return Application(job.status.application, state, False, *round.spans[job.status.application], reason)
+        return Application(
+            job.status.application, state, False, *round.application_times[job.status.application], reason
+        )
     remembered = _ENDED.get(job.status.state)
     if remembered is None:
         return None

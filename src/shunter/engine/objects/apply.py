@@ -92,7 +92,7 @@ def on_reset(round: Round, name: ObjectName) -> None:
     if job.status.state is BatchJobState.FAILED:
         move(round, BATCH_JOB, job, reset(job, round.now_ms))
     else:
-        round.state.objects.stir(BATCH_JOB, name)
+        round.state.objects.mark_dirty(BATCH_JOB, name)
 
 
 def move(round: Round, kind: str, object: Any, status: Any) -> None:
@@ -105,7 +105,7 @@ def move(round: Round, kind: str, object: Any, status: Any) -> None:
     elif isinstance(before, BatchJob) and before.status.events == status.events:
         records, status = c.SAME_EVENTS, replace(status, events=())
     body, ref = msgspec.Raw(msgspec.msgpack.encode(status)), str(object.meta.object_name)
-    round.record(c.ObjectMoved(kind, object.meta.uid, body, round.now_ms, status.state.word, ref, records))
+    round.record(c.ObjectStatusSet(kind, object.meta.uid, body, round.now_ms, status.state.word, ref, records))
 
 
 def differing(before: tuple[JobRecord, ...], after: tuple[JobRecord, ...]) -> list[tuple[int, JobRecord]]:

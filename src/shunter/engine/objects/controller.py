@@ -55,7 +55,7 @@ def reconcile(round: Round, *, is_placing_next: bool = False) -> None:
             looks += 1
             if _look_at(round, *key) and is_placing_next:
                 have_asked.add(key)
-        if round.maybe_over:
+        if round.maybe_finished:
             keep_up(round)
             end_jobs(round)
         if looks > LOOKS_MAX:
@@ -67,26 +67,26 @@ def reconcile_placed(round: Round) -> None:
     """Once more after placing: executors may have their nodes now, and lanes that were given up make room for slots."""
     book = round.state.objects
     for name in book.submitted:
-        book.stir(BATCH_JOB, name)
-    if book.stirred or book.tried:
+        book.mark_dirty(BATCH_JOB, name)
+    if book.dirty_objects or book.unplaced_testbeds:
         reconcile(round)
 
 
 def on_scheduling_due(round: Round, uid: int) -> None:
     name = round.state.objects.name_of(uid)
     if name is not None:
-        round.state.objects.stir(SCHEDULING, name)
+        round.state.objects.mark_dirty(SCHEDULING, name)
 
 
 def _next(state: State, later: Set[Key]) -> list[Key]:
     """Take those whose turn it is. Schedulings come when their testbeds and jobs are at rest: each then finds all that
     has happened to them in one look."""
-    stirred = state.objects.stirred
-    found = [key for key in stirred if key[0] != SCHEDULING] or [key for key in stirred if key not in later]
+    dirty_objects = state.objects.dirty_objects
+    found = [key for key in dirty_objects if key[0] != SCHEDULING] or [key for key in dirty_objects if key not in later]
     if len(found) > 1:
         found.sort(key=lambda key: (_ORDER[key[0]], _age(state, key)))
     for key in found:
-        del stirred[key]
+        del dirty_objects[key]
     return found
 
 
@@ -101,11 +101,11 @@ def _stir_by_nodes(round: Round) -> None:
     book, nodes = round.state.objects, round.state.nodes.view
     if not book.testbeds:
         return
-    if round.has_stirred_nodes:
-        book.stir_testbeds()
-    for name, seen in book.tried.items():
+    if round.had_dirty_nodes:
+        book.mark_testbeds_dirty()
+    for name, seen in book.unplaced_testbeds.items():
         if any(int(nodes.changed[row]) != tick for row, tick in seen):
-            book.stir(TESTBED, name)
+            book.mark_dirty(TESTBED, name)
 
 
 def _look_at(round: Round, kind: str, name: ObjectName) -> bool:
@@ -130,13 +130,13 @@ def _look_at_testbed(round: Round, testbed: Testbed) -> None:
     if status != testbed.status:
         move(round, TESTBED, testbed, status)
     if testbed.meta.is_deleting and not status.slots:
-        state.objects.tried.pop(name, None)
+        state.objects.unplaced_testbeds.pop(name, None)
         round.record(c.ObjectDropped(TESTBED, testbed.meta.uid, round.now_ms, str(name)))
     elif status.node_problems:
         ticks = ((row, int(state.nodes.view.changed[row])) for row, node in nodes if node.name in status.node_problems)
-        state.objects.tried[name] = tuple(ticks)
+        state.objects.unplaced_testbeds[name] = tuple(ticks)
     else:
-        state.objects.tried.pop(name, None)
+        state.objects.unplaced_testbeds.pop(name, None)
 
 
 def labelled_nodes(state: State, testbed: Testbed) -> list[tuple[int, LabelledNode]]:
@@ -210,9 +210,9 @@ def _look_at_scheduling(round: Round, scheduling: Scheduling) -> bool:
         book.batch_jobs.get,
         testbed,
         round.now_ms,
-        claimed=lambda: [book.batch_jobs[job] for job in book.claimed.get(name, ())],
+        claimed=lambda: [book.batch_jobs[job] for job in book.claimed_jobs.get(name, ())],
         other=book.schedulings.get,
-        memory=book.memories.setdefault(name, Memory()),
+        memory=book.scheduling_memories.setdefault(name, Memory()),
     )
     outcome = reconcile_scheduling(view)
     _claim(round, name, outcome)
@@ -222,7 +222,7 @@ def _look_at_scheduling(round: Round, scheduling: Scheduling) -> bool:
     if outcome.look_again_ms is not None:
         round.timers.add_job(outcome.look_again_ms, TimerKind.SCHEDULING, scheduling.meta.uid)
     if scheduling.meta.is_deleting and _has_let_go(round.state, scheduling):
-        round.past.append(past_scheduling(round, scheduling))
+        round.archived_objects.append(past_scheduling(round, scheduling))
         round.record(c.ObjectDropped(SCHEDULING, scheduling.meta.uid, round.now_ms, str(name)))
         _stir_waiting(round.state, scheduling)
     return bool(outcome.requests)
@@ -255,14 +255,14 @@ def _claim_testbed(round: Round, name: ObjectName, testbed: Testbed | None, outc
 def _has_let_go(state: State, scheduling: Scheduling) -> bool:
     book, name = state.objects, scheduling.meta.object_name
     testbed = book.testbeds.get(scheduling.spec.testbed)
-    return name not in book.claimed and (testbed is None or name not in testbed.status.claims)
+    return name not in book.claimed_jobs and (testbed is None or name not in testbed.status.claims)
 
 
 def _stir_waiting(state: State, gone: Scheduling) -> None:
     """Whoever waits for what it had."""
     book = state.objects
-    for name in book.aiming.get(gone.spec.testbed, ()):
-        book.stir(SCHEDULING, name)
+    for name in book.schedulings_by_testbed.get(gone.spec.testbed, ()):
+        book.mark_dirty(SCHEDULING, name)
     for job in named_jobs(gone.spec):
-        for name in book.naming.get(job, ()):
-            book.stir(SCHEDULING, name)
+        for name in book.schedulings_by_job.get(job, ()):
+            book.mark_dirty(SCHEDULING, name)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shunter.engine.round import Round
-from shunter.engine.state.records import Group, Job
+from shunter.engine.state.records import Job, TaskSet
 from shunter.planning.view import IntArray
 from shunter.testbeds.application_parts import EXECUTOR
 
@@ -16,19 +16,19 @@ CLOCK_OFF_MIN_MS = 1_000  # a worker's clock that is off by less is believed: me
 def start_ms(round: Round, job: Job) -> int:
     """When the last of its executors began; of an application that never got so far, when its first task did."""
     told = round.state.table.started_ms
-    starts = _times(round, told, (group for group in job.groups if group.spec.name == EXECUTOR))
-    starts = starts or _times(round, told, job.groups)[:1]
+    starts = _times(round, told, (group for group in job.task_sets if group.spec.name == EXECUTOR))
+    starts = starts or _times(round, told, job.task_sets)[:1]
     return _within(job.submitted_ms, max(starts, default=round.now_ms), round.now_ms)
 
 
 def span_ms(round: Round, job: Job) -> tuple[int, int]:
     """From its start to the end of the last of its tasks."""
     start = start_ms(round, job)
-    ends = _times(round, round.state.table.ended_ms, job.groups)
+    ends = _times(round, round.state.table.ended_ms, job.task_sets)
     return start, _within(start, max(ends, default=round.now_ms), round.now_ms)
 
 
-def _times(round: Round, column: IntArray, groups: Iterable[Group]) -> list[int]:
+def _times(round: Round, column: IntArray, groups: Iterable[TaskSet]) -> list[int]:
     """What workers told of the tasks that have run, in the manager's time."""
     table = round.state.table
     rows = [group.base + index for group in groups for index in range(group.count)]
@@ -40,7 +40,7 @@ def _ahead_ms(round: Round, node: int) -> int:
     record = round.state.nodes.records.get(node)
     if record is None or record.stats is None:
         return 0
-    ahead_ms = record.stats.at_ms - record.heard_ms
+    ahead_ms = record.stats.at_ms - record.last_heartbeat_ms
     return ahead_ms if abs(ahead_ms) >= CLOCK_OFF_MIN_MS else 0
 
 

@@ -23,7 +23,7 @@ def has_another(state: State, record: ClassRecord, node: int) -> bool:
     return any(
         other.id != node
         and other.state is NodeState.READY
-        and not other.switched_by
+        and not other.cordoned_by
         and not shut[other.id]
         and _could_take(state, record, other, kinds)
         for other in state.nodes.records.values()
@@ -46,7 +46,7 @@ def _shut(state: State, record: ClassRecord) -> BoolArray:
     view, rules = state.nodes.view, record.key.rules or Rules(0)
     owner = view.owner[: view.count]
     shut: BoolArray = (owner != 0) & (owner != rules.job)
-    if state.repelling and (others := repels(state, record.id)) is not None:
+    if state.anti_affinity_task_sets and (others := repels(state, record.id)) is not None:
         shut |= others > 0
     if rules.exclusive:
         shut |= (view.tasks[: view.count] > 0) & (owner != rules.job)

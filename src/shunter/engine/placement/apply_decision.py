@@ -14,7 +14,7 @@ from shunter.engine import changes as c
 from shunter.engine.placement.alternative_nodes import has_another
 from shunter.engine.placement.gangs import call_back, gang_of, is_whole
 from shunter.engine.round import Round
-from shunter.engine.state.records import ClassRecord, Group
+from shunter.engine.state.records import ClassRecord, TaskSet
 from shunter.model.lifecycles import TaskEvent, TaskState
 from shunter.planning.view import Decision, IntArray, Placement, Preemption
 
@@ -73,7 +73,7 @@ def _is_admitted(round: Round, given: dict[int, int]) -> bool:
             licences[resource] += need * count
     queue = record.key.queue
     most = state.queues.get(queue).running_max
-    if most and state.queue_widths[queue] + sum(given.values()) > most:
+    if most and state.queue_lanes[queue] + sum(given.values()) > most:
         return False
     known = state.cluster.licences()
     return all(state.licences_used[name] + count <= known.get(name, 0) for name, count in licences.items())
@@ -99,7 +99,7 @@ def preempt(round: Round, preemptions: list[Preemption]) -> None:
             call_back(round, record, _why_preempted(whose))
 
 
-def _why_preempted(whose: Group | None) -> str:
+def _why_preempted(whose: TaskSet | None) -> str:
     return f"preempted by {whose.job.ref}" if whose is not None else "preempted"
 
 
@@ -112,34 +112,34 @@ def _live_rows(round: Round, preemptions: list[Preemption]) -> dict[tuple[int, i
     rows = np.flatnonzero(is_meant[table.node[:used]] & ((states == _ASSIGNED) | (states == _RUNNING)))
     live: dict[tuple[int, int], list[int]] = {}
     for row, slot, node in zip(rows.tolist(), table.group[rows].tolist(), table.node[rows].tolist(), strict=True):
-        group = state.groups[slot]
+        group = state.task_sets[slot]
         assert group is not None, "its tasks are live"
         live.setdefault((group.task_class.id, node), []).append(row)
     return live
 
 
 def _preempt_youngest(
-    round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, whose: Group | None
+    round: Round, record: ClassRecord, preemption: Preemption, rows: IntArray, whose: TaskSet | None
 ) -> set[int]:
     """Of other jobs than the winner's, if there are: a service whose priority was raised has older tasks of the lower
     one. So do tasks that have no lane there yet: otherwise they would take the lanes that are to be given up."""
     state, table = round.state, round.state.table
     lanes = record.lanes.get(preemption.node)
     count = preemption.count + max(0, lanes.outstanding - lanes.width if lanes is not None else 0)
-    started, groups = table.started_ms[rows], [state.groups[slot] for slot in table.group[rows].tolist()]
+    started, groups = table.started_ms[rows], [state.task_sets[slot] for slot in table.group[rows].tolist()]
     is_own = np.array([group is not None and whose is not None and group.job is whose.job for group in groups])
     youngest = rows[np.lexsort((-started, started > 0, is_own))][:count].tolist()
     for row in youngest:
-        group = state.groups[table.group[row]]
+        group = state.task_sets[table.group[row]]
         assert group is not None
         send_back(round, group, row - group.base, _why_preempted(whose))
     return set(youngest)
 
 
-def send_back(round: Round, group: Group, index: int, reason: str) -> None:
+def send_back(round: Round, group: TaskSet, index: int, reason: str) -> None:
     """End a live attempt so that its task is queued again."""
     job, node = group.job, int(round.state.table.node[group.base + index])
-    move = c.TasksMoved(job.id, group.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, group.ref)
+    move = c.TasksTransitioned(job.id, group.number, index, index, TaskEvent.PREEMPTED, round.now_ms, reason, group.ref)
     round.record(move)
     round.stop(group, index, index, node, group.spec.task.stop_grace_s)
 
@@ -159,7 +159,7 @@ def apply_placement(round: Round, placement: Placement) -> None:
         lanes = record.lanes.get(node)
         round.record(c.LanesSet(record.id, node, count + (lanes.width if lanes else 0)))
         lanes = record.lanes[node]
-        lanes.progress_ms, lanes.may_refill = round.now_ms, True
+        lanes.last_progress_ms, lanes.may_refill = round.now_ms, True
         give(round, record, node, count)
         if lanes.outstanding < lanes.width:  # some of them shall not go there
             round.record(c.LanesSet(record.id, node, lanes.outstanding))
@@ -170,27 +170,27 @@ def _avoided_first(record: ClassRecord, nodes: list[int], counts: list[int]) -> 
     placed = list(zip(nodes, counts, strict=True))
     if not gang_of(record):
         return placed
-    avoided = {node for group in record.groups for node in (group.avoiding or {}).values()}
+    avoided = {node for group in record.task_sets for node in (group.avoided_nodes or {}).values()}
     return sorted(placed, key=lambda each: each[0] not in avoided)
 
 
-def lanes_max(round: Round, record: ClassRecord, single: Group | None = None) -> int:
+def lanes_max(round: Round, record: ClassRecord, single: TaskSet | None = None) -> int:
     """How many more lanes the class may have in the whole cluster: by its parallel_max, its queue and licences. Asked
     for a `single` task of a group, which need not be ready: one or none."""
     state, most = round.state, record.queued if single is None else 1
-    if record.key.alone is not None and (group := single or record.first_ready()) is not None:
+    if record.key.dedicated_to is not None and (group := single or record.first_ready()) is not None:
         most = min(most, group.spec.parallel_max - record.width)
     queue = state.queues.get(record.key.queue)
     if queue.is_paused:
         return 0
     if queue.running_max:
-        most = min(most, queue.running_max - state.queue_widths[record.key.queue])
+        most = min(most, queue.running_max - state.queue_lanes[record.key.queue])
     for resource, need in record.licences:
         most = min(most, (state.cluster.licences().get(resource, 0) - state.licences_used[resource]) // need)
     return max(most, 0)
 
 
-def room_on(round: Round, group: Group, node: int) -> bool:
+def room_on(round: Round, group: TaskSet, node: int) -> bool:
     """Whether one more task of the group, which need not be ready, may start on the node now."""
     record = group.task_class
     room = _fitting(round, record, np.array([node], np.int64), 1)
@@ -237,18 +237,18 @@ def give(round: Round, record: ClassRecord, node: int, count: int) -> None:
         round.order(group, first, last, attempts + 1, node)
 
 
-def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[Group, int, int, int] | None:
+def _next_ready(round: Round, record: ClassRecord, node: int) -> tuple[TaskSet, int, int, int] | None:
     """The next run of ready tasks: of the oldest group, unless its tasks shall not go to this node again. A gang is not
     torn apart for that: who finds nobody to change places with goes there again."""
     group = record.first_ready()
-    if group is None or not group.avoiding:
+    if group is None or not group.avoided_nodes:
         return None if group is None else (group, *group.ready[-1])
     is_avoided = has_another(round.state, record, node)
-    for group in record.groups:
-        avoiding = group.avoiding or {}
+    for group in record.task_sets:
+        avoided_nodes = group.avoided_nodes or {}
         for first, last, attempts in reversed(group.ready):
             for index in range(first, last + 1):
-                if not is_avoided or avoiding.get(index) != node:
+                if not is_avoided or avoided_nodes.get(index) != node:
                     return group, index, index, attempts
     group = record.first_ready() if gang_of(record) else None
     return None if group is None else (group, *group.ready[-1])

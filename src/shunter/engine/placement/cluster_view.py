@@ -14,12 +14,12 @@ from shunter.engine.jobs.dependencies import start_ms
 from shunter.engine.placement.alternative_nodes import has_another
 from shunter.engine.placement.gangs import is_gathering
 from shunter.engine.placement.job_presence import called, leaving, matches, presence, repels, tally
-from shunter.engine.state.group_columns import LASTS, UNKNOWN
-from shunter.engine.state.records import ClassRecord, Group
+from shunter.engine.state.group_columns import RUNS_UNTIL_STOPPED, UNKNOWN
+from shunter.engine.state.records import ClassRecord, TaskSet
 from shunter.engine.state.registries.cluster import HOLD_SETTING, RESERVE_SETTING
-from shunter.engine.state.registries.durations import DurationBook
+from shunter.engine.state.registries.durations import DurationRegistry
 from shunter.engine.state.state import State
-from shunter.model.job.spec import LASTING
+from shunter.model.job.spec import LONG_RUNNING
 from shunter.model.lifecycles import TaskState
 from shunter.planning.view import NEVER, BoolArray, ClusterView, IntArray, Queued, QueueRules, Running
 
@@ -32,7 +32,7 @@ def build_view(state: State) -> ClusterView:
     return ClusterView(
         version=state.version,
         nodes=state.nodes.view,
-        queued=state.waiting,
+        queued=state.pending_queue,
         usage=state.usage,
         preempt_gap=state.cluster.preempt_gap(),
         reserve_after_s=state.cluster.wait_s(RESERVE_SETTING),
@@ -45,7 +45,7 @@ def build_view(state: State) -> ClusterView:
         leaving=lambda class_id: leaving(state, class_id),
         presence=lambda match: presence(state, match),
         matches=lambda match, class_id: matches(state, match, class_id),
-        repels=(lambda class_id: repels(state, class_id)) if state.repelling else None,
+        repels=(lambda class_id: repels(state, class_id)) if state.anti_affinity_task_sets else None,
         called=lambda class_id: called(state, class_id),
         longest_s=lambda class_id, count: longest_s(state, class_id, count),
         lowest_priority=lambda: lowest_priority(state),
@@ -57,31 +57,31 @@ def build_view(state: State) -> ClusterView:
 
 def note_changes(state: State) -> None:
     """Put down anew what waits of the classes that were touched since the last view."""
-    state.touched_classes.update(state.avoiders)  # whether there is another node for them changes with the nodes
-    state.avoiders.clear()
-    state.touched_classes.update(state.gathering)  # and whether a gang is complete, with all of its classes
-    state.gathering.clear()
-    for class_id in state.touched_classes:
+    state.dirty_classes.update(state.avoiding_classes)  # whether there is another node for them changes with the nodes
+    state.avoiding_classes.clear()
+    state.dirty_classes.update(state.gathering_classes)  # and whether a gang is complete, with all of its classes
+    state.gathering_classes.clear()
+    for class_id in state.dirty_classes:
         record = state.classes.get(class_id)
         group = record.first_ready() if record is not None and not record.key.node else None
         if record is None or group is None:
-            state.waiting.drop(class_id)
+            state.pending_queue.drop(class_id)
         elif is_gathering(record, group):
-            state.gathering[class_id] = None
-            state.waiting.drop(class_id)
+            state.gathering_classes[class_id] = None
+            state.pending_queue.drop(class_id)
         else:
-            state.waiting.put(_queued(state, record, group))
-    state.touched_classes.clear()
+            state.pending_queue.put(_queued(state, record, group))
+    state.dirty_classes.clear()
 
 
-def _queued(state: State, record: ClassRecord, group: Group) -> Queued:
+def _queued(state: State, record: ClassRecord, group: TaskSet) -> Queued:
     """A task that comes back is as old as its job: it has had its wait, and must not wait again behind all who came
     while it ran. Before its `start_at` a job does not grow old."""
     spec, count = group.spec, record.queued
-    if record.key.alone is not None:
+    if record.key.dedicated_to is not None:
         count = min(count, spec.parallel_max - record.width)
     if state.queues.get(record.key.queue).is_strict:
-        oldest = takewhile(lambda each: each.job is group.job, record.groups)
+        oldest = takewhile(lambda each: each.job is group.job, record.task_sets)
         count = min(count, sum(last - first + 1 for each in oldest for first, last, _ in each.ready))
     return Queued(
         record.task_class,
@@ -89,28 +89,28 @@ def _queued(state: State, record: ClassRecord, group: Group) -> Queued:
         group.job.id,
         max(group.job.submitted_ms, start_ms(group.job)),
         _known_s(state.durations, group),
-        _avoided(state, record) if group.avoiding else frozenset(),
+        _avoided(state, record) if group.avoided_nodes else frozenset(),
     )
 
 
 def _avoided(state: State, record: ClassRecord) -> frozenset[int]:
     """The nodes that every ready task of the class avoids: where only some do, another of them may go there. One for
     which there is no other is not avoided."""
-    state.avoiders[record.id] = None
+    state.avoiding_classes[record.id] = None
     avoided: set[int] | None = None
-    for group in record.groups:
-        avoiding = group.avoiding or {}
+    for group in record.task_sets:
+        avoided_nodes = group.avoided_nodes or {}
         for first, last, _ in group.ready:
             for index in range(first, last + 1):
-                if index not in avoiding:
+                if index not in avoided_nodes:
                     return frozenset()
-                avoided = {avoiding[index]} if avoided is None else avoided & {avoiding[index]}
+                avoided = {avoided_nodes[index]} if avoided is None else avoided & {avoided_nodes[index]}
     return frozenset(node for node in avoided or () if has_another(state, record, node))
 
 
 def _queues(state: State) -> Mapping[str, QueueRules]:
     return {
-        name: QueueRules(queue.is_paused, queue.is_strict, queue.running_max, state.queue_widths[name])
+        name: QueueRules(queue.is_paused, queue.is_strict, queue.running_max, state.queue_lanes[name])
         for name, queue in state.queues.queues.items()
     }
 
@@ -124,11 +124,14 @@ def running(state: State) -> Running:
     live = np.flatnonzero((table.state[: table.used] >= _ASSIGNED) & (table.state[: table.used] <= _STOPPING))
     slots = table.group[live]
     _look_up_estimates(state, slots.astype(np.int64))
-    ids, node = state.slots.class_id[slots].astype(np.int64), table.node[live].astype(np.int64)
-    started, estimate = table.started_ms[live].astype(np.int64), state.slots.estimate_ms[slots].astype(np.int64)
+    ids, node = state.task_set_columns.class_id[slots].astype(np.int64), table.node[live].astype(np.int64)
+    started, estimate = (
+        table.started_ms[live].astype(np.int64),
+        state.task_set_columns.estimate_ms[slots].astype(np.int64),
+    )
     ends = np.where(started > 0, started + estimate, -estimate)
     ends[estimate <= 0] = 0
-    ends[estimate == LASTS] = NEVER
+    ends[estimate == RUNS_UNTIL_STOPPED] = NEVER
     stopping = table.state[live] == _STOPPING
     order = np.lexsort((ends, started == 0, ~stopping, node, ids))  # those without a lane come last on their node
     order = order[_has_lane(state, ids[order], node[order])]
@@ -138,7 +141,7 @@ def running(state: State) -> Running:
         class_ids=ids[first],
         node=node[first],
         count=np.diff(first, append=len(ids)),
-        priority=state.slots.priority[slots[order][first]].astype(np.int64),
+        priority=state.task_set_columns.priority[slots[order][first]].astype(np.int64),
         started_ms=np.maximum.reduceat(started, first) if len(first) else started,
         end_ms=ends[first],
         is_stopping=stopping[first],
@@ -149,13 +152,13 @@ def _look_up_estimates(state: State, slots: IntArray) -> None:
     """How long tasks run is looked up once a group, and only of so many groups at a time: what is not known yet counts
     as unknown. It changes only when another run of the same name ends."""
     present = np.flatnonzero(np.bincount(slots)) if len(slots) else slots
-    for slot in present[state.slots.estimate_ms[present] == UNKNOWN][:LOOKED_UP_MAX].tolist():
-        group = state.groups[slot]
+    for slot in present[state.task_set_columns.estimate_ms[present] == UNKNOWN][:LOOKED_UP_MAX].tolist():
+        group = state.task_sets[slot]
         assert group is not None, "its tasks are live"
-        if group.job.type in LASTING:
-            state.slots.estimate_ms[slot] = LASTS
+        if group.job.type in LONG_RUNNING:
+            state.task_set_columns.estimate_ms[slot] = RUNS_UNTIL_STOPPED
         else:
-            state.slots.learn(slot, estimate_s(state.durations, group))
+            state.task_set_columns.set_estimate(slot, estimate_s(state.durations, group))
 
 
 def _has_lane(state: State, ids: IntArray, node: IntArray) -> BoolArray:
@@ -190,7 +193,7 @@ def lowest_priority(state: State) -> int:
     return min((key.priority for key in held if not key.node), default=2**31)
 
 
-def estimate_s(durations: DurationBook, group: Group) -> float:
+def estimate_s(durations: DurationRegistry, group: TaskSet) -> float:
     """How long a task of the group runs: as given, as learnt, or at most by its time-out; 0 if nothing is known."""
     return _known_s(durations, group) or group.spec.task.run_timeout_s
 
@@ -199,7 +202,7 @@ def longest_s(state: State, class_id: int, count: int) -> float:
     """How long the longest of the next tasks of a class runs; 0 if of one of them nothing is known. Tasks of a class
     are alike to a planner but for this: they may belong to many jobs."""
     longest = 0.0
-    for group in state.classes[class_id].groups:
+    for group in state.classes[class_id].task_sets:
         ready = sum(last - first + 1 for first, last, _ in group.ready)
         known = _known_s(state.durations, group) if ready else longest
         if ready and not known:
@@ -210,6 +213,6 @@ def longest_s(state: State, class_id: int, count: int) -> float:
     return longest
 
 
-def _known_s(durations: DurationBook, group: Group) -> float:
+def _known_s(durations: DurationRegistry, group: TaskSet) -> float:
     spec, job = group.spec, group.job
     return spec.estimate_s or durations.estimate_s(job.namespace, job.name, spec.name)

@@ -13,7 +13,7 @@ import numpy as np
 
 from shunter.engine.placement.job_presence import facts
 from shunter.engine.round import Round
-from shunter.engine.state.records import Group, Job
+from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import Affinity, GroupSpec
 from shunter.model.lifecycles import TaskState
@@ -26,34 +26,34 @@ _ASSIGNED, _STOPPING = int(TaskState.ASSIGNED), int(TaskState.STOPPING)
 
 def stir_by_neighbours(round: Round) -> None:
     """Whoever came or left may let a job start on a node, or keep it from starting there."""
-    state, book = round.state, round.state.lasting
-    if not book.everywhere or book.beside_tick == state.nodes.view.tick:
+    state, book = round.state, round.state.services
+    if not book.per_node or book.colocation_tick == state.nodes.view.tick:
         return
-    book.beside_tick = state.nodes.view.tick
-    before, book.beside = book.beside, {}
-    for job in book.everywhere.values():
-        for spec in job.blueprint.groups:
+    book.colocation_tick = state.nodes.view.tick
+    before, book.colocation_masks = book.colocation_masks, {}
+    for job in book.per_node.values():
+        for spec in job.spec_version.groups:
             if not _minds(state, spec):
                 continue
-            now = book.beside[job.id, spec.name] = _where_allowed(state, job, spec, _live(state))
+            now = book.colocation_masks[job.id, spec.name] = _where_allowed(state, job, spec, _live(state))
             known = before.get((job.id, spec.name), now[:0])
             differs = now.copy()
             differs[: known.size] ^= known
             for node in np.flatnonzero(differs).tolist():
-                round.stirred[job.id, node] = None
+                round.dirty_jobs[job.id, node] = None
 
 
 def where_allowed(state: State, job: Job, spec: GroupSpec) -> BoolArray | None:
     """The rows of nodes on which a task may start as far as others are concerned; None: on all."""
     if not _minds(state, spec):
         return None
-    known = state.lasting.beside.get((job.id, spec.name))
+    known = state.services.colocation_masks.get((job.id, spec.name))
     if known is not None and known.size == state.nodes.view.count:
         return known
     return _where_allowed(state, job, spec, _live(state))
 
 
-def may_start(state: State, group: Group, node: int) -> bool:
+def may_start(state: State, group: TaskSet, node: int) -> bool:
     """Whether a task of the group may start on the node, beside those that are there at this moment."""
     if not _is_apart(state, group, node):
         return False
@@ -62,7 +62,7 @@ def may_start(state: State, group: Group, node: int) -> bool:
     return bool(_where_allowed(state, group.job, group.spec, _live(state, node))[node])
 
 
-def _is_apart(state: State, group: Group, node: int) -> bool:
+def _is_apart(state: State, group: TaskSet, node: int) -> bool:
     """Whether no other task of its group shares with the node what is to be distinct. What it replaces itself does not
     count: that ends once it is up."""
     label, table, records = group.spec.distinct, state.table, state.nodes.records
@@ -71,8 +71,8 @@ def _is_apart(state: State, group: Group, node: int) -> bool:
     value = records[node].labels.get(label)
     if label != HOST and value is None:
         return False
-    shown = {group.shows(index) for index in range(group.count)}
-    for piece in group.job.groups:
+    visible_indexes = {group.visible_index_of(index) for index in range(group.count)}
+    for piece in group.job.task_sets:
         if piece.spec.name != group.spec.name:
             continue
         states = table.state[piece.base : piece.base + piece.count]
@@ -81,13 +81,13 @@ def _is_apart(state: State, group: Group, node: int) -> bool:
             is_same = (
                 other == node if label == HOST else records[other].labels.get(label) == records[node].labels[label]
             )
-            if is_same and piece.shows(index) not in shown:
+            if is_same and piece.visible_index_of(index) not in visible_indexes:
                 return False
     return True
 
 
 def _minds(state: State, spec: GroupSpec) -> bool:
-    return bool(state.repelling) or any(rule.to == "job" and rule.require for rule in spec.affinity)
+    return bool(state.anti_affinity_task_sets) or any(rule.to == "job" and rule.require for rule in spec.affinity)
 
 
 def _where_allowed(state: State, job: Job, spec: GroupSpec, live: IntArray) -> BoolArray:
@@ -96,18 +96,18 @@ def _where_allowed(state: State, job: Job, spec: GroupSpec, live: IntArray) -> B
         if rule.to == "job" and rule.require:
             there = _where(state, live, _meant(rule, job))
             accepted &= ~there if rule.anti else there
-    if state.repelling:
+    if state.anti_affinity_task_sets:
         accepted &= ~_where(state, live, lambda group: group.job is not job and _repels(group, job))
     return accepted
 
 
-def _meant(rule: Affinity, job: Job) -> Callable[[Group], bool]:
+def _meant(rule: Affinity, job: Job) -> Callable[[TaskSet], bool]:
     """A job keeps nobody of its own away, and may be the company that it asks for."""
     holds = parse_job_match(rule.match).holds
     return lambda group: (group.job is not job or not rule.anti) and holds(facts(group.job))
 
 
-def _repels(group: Group, job: Job) -> bool:
+def _repels(group: TaskSet, job: Job) -> bool:
     return any(_keeps_away(rule) and parse_job_match(rule.match).holds(facts(job)) for rule in group.spec.affinity)
 
 
@@ -124,11 +124,11 @@ def _live(state: State, node: int | None = None) -> IntArray:
     return np.flatnonzero(is_live)
 
 
-def _where(state: State, live: IntArray, is_meant: Callable[[Group], bool]) -> BoolArray:
+def _where(state: State, live: IntArray, is_meant: Callable[[TaskSet], bool]) -> BoolArray:
     """The nodes with a live task of any group that is meant."""
     found = np.zeros(state.nodes.view.count, np.bool_)
     slots, inverse = np.unique(state.table.group[live], return_inverse=True)
-    groups = [state.groups[slot] for slot in slots.tolist()]
+    groups = [state.task_sets[slot] for slot in slots.tolist()]
     meant = np.array([group is not None and is_meant(group) for group in groups], np.bool_)
     if meant.any():
         found[state.table.node[live[meant[inverse]]]] = True

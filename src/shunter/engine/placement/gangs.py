@@ -14,7 +14,7 @@ import numpy as np
 from shunter.engine import changes as c
 from shunter.engine.jobs.stop import tell_workers
 from shunter.engine.round import Round
-from shunter.engine.state.records import ClassRecord, Group, Job, runs_of
+from shunter.engine.state.records import ClassRecord, Job, TaskSet, ranges_of
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import TaskEvent, TaskState
 
@@ -23,26 +23,28 @@ _QUEUED, _ASSIGNED, _RUNNING = int(TaskState.QUEUED), int(TaskState.ASSIGNED), i
 
 def keep_gangs_whole(round: Round) -> None:
     """Call back what still runs of gangs of which a task has come back, or is about to."""
-    shaken, round.shaken = round.shaken, {}
-    for job_id in shaken:
+    dirty_gangs, round.dirty_gangs = round.dirty_gangs, {}
+    for job_id in dirty_gangs:
         job = round.state.jobs.get(job_id)
         for members in _gangs_of(job) if job is not None else ():
             name = _broken(round.state, members)
             if name:
                 _call_all_back(round, members, f"task {name} of its gang has to start again")
-    round.shaken.clear()  # what was called back is no news
+    round.dirty_gangs.clear()  # what was called back is no news
 
 
-def is_gathering(record: ClassRecord, group: Group) -> bool:
+def is_gathering(record: ClassRecord, group: TaskSet) -> bool:
     """Whether a class of a gang has to wait for tasks of the gang that are still ending or wait out their back-off."""
-    return bool(gang_of(record)) and any(each.coming_back or each.delayed for each in _members(group))
+    return bool(gang_of(record)) and any(each.requeue_when_stopped or each.delayed for each in _members(group))
 
 
 def is_whole(state: State, record: ClassRecord, given: Mapping[int, int]) -> bool:
     """Whether all that waits of the gang of a class is in `given` (class id -> tasks), and nothing of it is missing."""
     rules = record.key.rules
     job = state.jobs.get(rules.job) if rules is not None else None
-    groups = [group for group in job.groups if gang_of(group.task_class) == gang_of(record)] if job is not None else []
+    groups = (
+        [group for group in job.task_sets if gang_of(group.task_class) == gang_of(record)] if job is not None else []
+    )
     return all(
         given.get(group.task_class.id, 0) >= group.task_class.queued and not is_gathering(group.task_class, group)
         for group in groups
@@ -63,22 +65,22 @@ def call_back(round: Round, record: ClassRecord, reason: str) -> None:
             _call_all_back(round, members, reason)
 
 
-def _gangs_of(job: Job) -> Iterator[list[Group]]:
+def _gangs_of(job: Job) -> Iterator[list[TaskSet]]:
     if job.options.gang:
-        yield job.groups
+        yield job.task_sets
     else:
-        yield from ([group] for group in job.groups if group.spec.gang)
+        yield from ([group] for group in job.task_sets if group.spec.gang)
 
 
-def _members(group: Group) -> list[Group]:
-    return group.job.groups if group.job.options.gang else [group]
+def _members(group: TaskSet) -> list[TaskSet]:
+    return group.job.task_sets if group.job.options.gang else [group]
 
 
-def _broken(state: State, members: list[Group]) -> str:
+def _broken(state: State, members: list[TaskSet]) -> str:
     """The first task that ran and has to run again, by name; empty if there is none."""
     for group in members:
-        if group.coming_back:
-            return group.task_name(min(group.coming_back))
+        if group.requeue_when_stopped:
+            return group.task_name(min(group.requeue_when_stopped))
         rows = slice(group.base, group.base + group.count)
         back = np.flatnonzero((state.table.state[rows] == _QUEUED) & (state.table.attempt[rows] > 0))
         if back.size:
@@ -86,11 +88,13 @@ def _broken(state: State, members: list[Group]) -> str:
     return ""
 
 
-def _call_all_back(round: Round, members: list[Group], reason: str) -> None:
+def _call_all_back(round: Round, members: list[TaskSet], reason: str) -> None:
     for group in members:
         states = round.state.table.state[group.base : group.base + group.count]
         live = np.flatnonzero((states == _ASSIGNED) | (states == _RUNNING))
-        for first, last in runs_of(live):
+        for first, last in ranges_of(live):
             event = TaskEvent.PREEMPTED
-            round.record(c.TasksMoved(group.job.id, group.number, first, last, event, round.now_ms, reason, group.ref))
+            round.record(
+                c.TasksTransitioned(group.job.id, group.number, first, last, event, round.now_ms, reason, group.ref)
+            )
             tell_workers(round, group, first, last, group.spec.task.stop_grace_s)

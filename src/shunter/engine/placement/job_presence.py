@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from shunter.engine.state.records import Group, Job
+from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import TaskState
 from shunter.planning.filter.cel import JobFacts, parse_job_match
@@ -29,10 +29,10 @@ def tally(state: State, class_id: int) -> Mapping[int, int]:
 def leaving(state: State, class_id: int) -> Mapping[int, int]:
     """Those of them that were told to end, or will be when the younger task that shows the same index is up."""
     counts: Counter[int] = Counter()
-    shown = [(piece, _shown(piece)) for piece in _pieces_of(state, class_id)]
-    indexes = max((int(each.max()) + 1 for _, each in shown if len(each)), default=0)
-    has_younger = {piece.spec.name: np.zeros(indexes, np.bool_) for piece, _ in shown}
-    for piece, each in reversed(shown):
+    visible_indexes = [(piece, _visible_indexes(piece)) for piece in _pieces_of(state, class_id)]
+    indexes = max((int(each.max()) + 1 for _, each in visible_indexes if len(each)), default=0)
+    has_younger = {piece.spec.name: np.zeros(indexes, np.bool_) for piece, _ in visible_indexes}
+    for piece, each in reversed(visible_indexes):
         rows, younger = slice(piece.base, piece.base + piece.count), has_younger[piece.spec.name]
         states = state.table.state[rows]
         is_live = (states >= _ASSIGNED) & (states <= _STOPPING)
@@ -41,20 +41,20 @@ def leaving(state: State, class_id: int) -> Mapping[int, int]:
     return counts
 
 
-def _shown(piece: Group) -> IntArray:
+def _visible_indexes(piece: TaskSet) -> IntArray:
     """The indexes that people see, by the piece's own."""
-    return np.arange(piece.count) if piece.shown is None else np.array(piece.shown, np.int64)
+    return np.arange(piece.count) if piece.visible_index is None else np.array(piece.visible_index, np.int64)
 
 
-def _pieces_of(state: State, class_id: int) -> list[Group]:
+def _pieces_of(state: State, class_id: int) -> list[TaskSet]:
     """All pieces of the class's job and group, oldest first."""
     record = state.classes[class_id]
     rules = record.key.rules
     job = state.jobs.get(rules.job) if rules is not None else None
     if job is None:
         return []
-    names = {group.spec.name for group in job.groups if group.task_class is record}
-    return [group for group in job.groups if group.spec.name in names]
+    names = {group.spec.name for group in job.task_sets if group.task_class is record}
+    return [group for group in job.task_sets if group.spec.name in names]
 
 
 def presence(state: State, match: str) -> IntArray:
@@ -63,7 +63,7 @@ def presence(state: State, match: str) -> IntArray:
     counts = np.zeros(state.nodes.view.count, np.int64)
     for job in state.jobs.values():
         if _has_live(job) and holds(facts(job)):
-            for group in job.groups:
+            for group in job.task_sets:
                 np.add.at(counts, _live_nodes(state, group), 1)
     return counts
 
@@ -78,7 +78,7 @@ def repels(state: State, class_id: int) -> IntArray | None:
     """Tasks on each row that want nobody like this beside them; None if there are none."""
     counts: IntArray | None = None
     jobs = _jobs_of(state, class_id)
-    for group in state.repelling.values():
+    for group in state.anti_affinity_task_sets.values():
         rules = [rule for rule in group.spec.affinity if rule.to == "job" and rule.anti and rule.require]
         others = [job for job in jobs if job is not group.job]
         if any(parse_job_match(rule.match).holds(facts(job)) for rule in rules for job in others):
@@ -100,19 +100,19 @@ def _jobs_of(state: State, class_id: int) -> list[Job]:
     if record.key.rules is not None:
         job = state.jobs.get(record.key.rules.job)
         return [job] if job is not None else []
-    groups = (group for group in state.groups if group is not None and group.task_class is record)
+    groups = (group for group in state.task_sets if group is not None and group.task_class is record)
     return list({group.job.id: group.job for group in groups}.values())
 
 
 def _has_live(job: Job) -> bool:
-    return any(sum(group.counts[_ASSIGNED : _STOPPING + 1]) for group in job.groups)
+    return any(sum(group.counts[_ASSIGNED : _STOPPING + 1]) for group in job.task_sets)
 
 
 def facts(job: Job) -> JobFacts:
     return JobFacts(job.name, job.namespace, job.labels, job.user, job.type)
 
 
-def _live_nodes(state: State, group: Group) -> IntArray:
+def _live_nodes(state: State, group: TaskSet) -> IntArray:
     rows = slice(group.base, group.base + group.count)
     states = state.table.state[rows]
     live: IntArray = state.table.node[rows][(states >= _ASSIGNED) & (states <= _STOPPING)].astype(np.int64)

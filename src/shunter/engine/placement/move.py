@@ -12,9 +12,9 @@ from shunter.engine.placement.apply_decision import room_on, send_back
 from shunter.engine.placement.colocation import may_start
 from shunter.engine.round import Round
 from shunter.engine.services.task_sets import add_piece, is_left
-from shunter.engine.state.records import Group, NodeRecord
+from shunter.engine.state.records import NodeRecord, TaskSet
 from shunter.model.errors import Conflict, Problem
-from shunter.model.job.spec import EVERYWHERE, SERVICE
+from shunter.model.job.spec import PER_NODE, SERVICE
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.planning.filter.filters import LASTING_FILTERS, spell_amount
 from shunter.planning.filter.rules import is_of_nodes, why_refused
@@ -32,21 +32,23 @@ def on_move(round: Round, job_id: int, task: tuple[str, int], node_name: str, us
     _refuse_move(round, group, index, node)
     reason = f"moved to node {node.name} by {user}"
     if job.type == SERVICE:
-        part = next(part for part, spec in enumerate(job.blueprint.groups) if spec.name == task[0])
-        lasting, where = round.state.lasting.jobs[job.id], int(round.state.table.node[group.base + index])
-        like = group if is_left(lasting, group, index, where) else None
-        add_piece(round, job, part, [task[1]], node.id, reason, like)
-        round.stirred[job.id, 0] = None
+        group_index = next(
+            group_index for group_index, spec in enumerate(job.spec_version.groups) if spec.name == task[0]
+        )
+        service_state, where = round.state.services.jobs[job.id], int(round.state.table.node[group.base + index])
+        copy_of = group if is_left(service_state, group, index, where) else None
+        add_piece(round, job, group_index, [task[1]], node.id, reason, copy_of)
+        round.dirty_jobs[job.id, 0] = None
         return
-    round.record(c.TaskBound(job.id, group.number, index, node.id, round.now_ms, reason, group.ref))
+    round.record(c.TaskPinned(job.id, group.number, index, node.id, round.now_ms, reason, group.ref))
     if round.state.table.state[group.base + index] != _QUEUED:
         send_back(round, group, index, reason)
 
 
 def place_bound(round: Round) -> None:
     """Tasks that wait for their node go there as soon as they fit. Where it never takes them, they may go anywhere."""
-    for (job_id, number, index), node_id in list(round.state.moves.bound.items()):
-        group = round.state.known_group(job_id, number)
+    for (job_id, number, index), node_id in list(round.state.moves.pinned.items()):
+        group = round.state.require_task_set(job_id, number)
         node, task_state = round.state.nodes.records[node_id], round.state.table.state[group.base + index]
         if task_state > _STOPPING or not _takes_work(node):
             _let_go(round, group, index, f"node {node.name} takes no work")
@@ -58,30 +60,30 @@ def place_bound(round: Round) -> None:
             _place(round, group, index, node_id)
 
 
-def _let_go(round: Round, group: Group, index: int, reason: str) -> None:
-    round.record(c.TaskBound(group.job.id, group.number, index, 0, round.now_ms, reason, group.ref))
+def _let_go(round: Round, group: TaskSet, index: int, reason: str) -> None:
+    round.record(c.TaskPinned(group.job.id, group.number, index, 0, round.now_ms, reason, group.ref))
 
 
 def _takes_work(node: NodeRecord) -> bool:
-    return node.state in (NodeState.READY, NodeState.SUSPECT) and not node.switched_by
+    return node.state in (NodeState.READY, NodeState.SUSPECT) and not node.cordoned_by
 
 
-def _place(round: Round, group: Group, index: int, node: int) -> None:
+def _place(round: Round, group: TaskSet, index: int, node: int) -> None:
     record = group.task_class
     lanes = record.lanes.get(node)
     round.record(c.LanesSet(record.id, node, 1 + (lanes.width if lanes else 0)))
-    record.lanes[node].progress_ms = round.now_ms
+    record.lanes[node].last_progress_ms = round.now_ms
     attempt = int(round.state.table.attempt[group.base + index]) + 1
     round.record(c.TasksPlaced(group.job.id, group.number, index, index, attempt, node, group.ref))
     round.order(group, index, index, attempt, node)
 
 
-def _refuse_move(round: Round, group: Group, index: int, node: NodeRecord) -> None:
+def _refuse_move(round: Round, group: TaskSet, index: int, node: NodeRecord) -> None:
     job, row = group.job, group.base + index
     name, task_state = group.task_name(index), TaskState(round.state.table.state[row])
     if job.options.application:
         raise _refused(name, "runs a BatchJob, whose scheduling says where its executors are")
-    if job.type in EVERYWHERE:
+    if job.type in PER_NODE:
         raise _refused(name, f"belongs to a {job.type} job, which has one on each matching node anyway")
     if task_state > TaskState.RUNNING or task_state is TaskState.WAITING:
         raise _refused(name, f"is {task_state.word}, and only what is queued or runs can be moved")
@@ -96,7 +98,7 @@ def _refuse_move(round: Round, group: Group, index: int, node: NodeRecord) -> No
         raise _refused(name, f"cannot run on node {node.name}: {reason}")
 
 
-def _why_not(round: Round, group: Group, node: NodeRecord) -> list[str]:
+def _why_not(round: Round, group: TaskSet, node: NodeRecord) -> list[str]:
     """What keeps a task from that node whatever else is there."""
     nodes = round.state.nodes.view
     ledger, rows = round.state.moves.ledger(nodes), np.array([node.id], np.int64)

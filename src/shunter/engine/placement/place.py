@@ -16,9 +16,9 @@ from shunter.engine.placement.colocation import may_start
 from shunter.engine.placement.gangs import keep_gangs_whole
 from shunter.engine.placement.move import place_bound
 from shunter.engine.placement.refill import refill
-from shunter.engine.policy.active_policy import Brain
+from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.round import Round
-from shunter.engine.state.records import Group
+from shunter.engine.state.records import TaskSet
 from shunter.planning.view import NOTHING_KEPT, ClusterView, Decision, Placement, Policy
 
 UNTRIED = -1  # as what a node's `changed` was
@@ -29,45 +29,45 @@ def place(round: Round, policy: Policy, is_led: bool = False) -> None:
     """`is_led`: somebody outside of rounds decides, and nothing is left to the policy."""
     keep_gangs_whole(round)
     if is_led:
-        round.state.kept = round.now_ms, NOTHING_KEPT  # whoever leads keeps no room
+        round.state.held_rows = round.now_ms, NOTHING_KEPT  # whoever leads keeps no room
     refill(round)
     shrink(round)
     _place_pinned(round)
-    if round.state.moves.bound:
+    if round.state.moves.pinned:
         place_bound(round)
     if is_led:
         return
     view = build_view(round.state)
-    revision, brain = round.state.objects.revision, policy if isinstance(policy, Brain) else None
-    if not view.queued and (brain is None or not brain.looks_at(revision)):
+    revision, active_policy = round.state.objects.revision, policy if isinstance(policy, ActivePolicy) else None
+    if not view.queued and (active_policy is None or not active_policy.looks_at(revision)):
         return
-    if brain is not None:
-        brain.objects_seen = revision
+    if active_policy is not None:
+        active_policy.objects_seen = revision
     decision, before = _decide(round, policy, view), len(round.changes)
     carry_out(round, decision)
     if decision.schedulings or decision.withdrawals:
         apply_schedulings(round, decision, policy.name, lambda item, reason: _refused(policy, item, reason))
     if decision.kept is not None:
-        round.state.kept = round.now_ms, decision.kept
+        round.state.held_rows = round.now_ms, decision.kept
     keep_gangs_whole(round)
     if decision.is_partial or decision.again_in_ms == 0:
-        round.is_partial, round.is_fruitless = True, len(round.changes) == before
+        round.is_partial, round.is_unproductive = True, len(round.changes) == before
     if decision.again_in_ms:
-        round.place_again_ms = round.now_ms + decision.again_in_ms
+        round.next_placement_ms = round.now_ms + decision.again_in_ms
 
 
 def _refused(policy: Policy, item: str, reason: str) -> None:
-    if isinstance(policy, Brain):
+    if isinstance(policy, ActivePolicy):
         policy.note(f"{item} was refused: {reason}")
 
 
 def _decide(round: Round, policy: Policy, view: ClusterView) -> Decision:
     """Noted down where somebody wants to know later what was decided on what."""
-    now, budget, notes = round.now_ms / 1000, round.settings.round_placements_max, round.notes
-    if notes is None:
+    now, budget, observer = round.now_ms / 1000, round.settings.round_placements_max, round.observer
+    if observer is None:
         return policy.decide(view, now, budget)
-    decision = policy.decide(notes.look(view, now, budget), now, budget)
-    notes.note(policy.said if isinstance(policy, Brain) else decision)
+    decision = policy.decide(observer.before_decision(view, now, budget), now, budget)
+    observer.note(policy.said if isinstance(policy, ActivePolicy) else decision)
     return decision
 
 
@@ -94,7 +94,7 @@ def _place_pinned(round: Round) -> None:
                 pinned[record.id] = record, int(nodes.changed[record.key.node])
 
 
-def _may_start(round: Round, group: Group) -> bool:
+def _may_start(round: Round, group: TaskSet) -> bool:
     """Executors go where their slots are, whoever is there."""
     return bool(group.job.options.application) or may_start(round.state, group, group.node)
 
@@ -106,7 +106,7 @@ def recall_stuck(round: Round) -> None:
             if lanes.outstanding <= lanes.width:
                 continue
             round.has_backlog = True
-            is_stuck = round.now_ms - lanes.progress_ms >= round.settings.recall_after_ms
+            is_stuck = round.now_ms - lanes.last_progress_ms >= round.settings.recall_after_ms
             if is_stuck and not lanes.recalled:
                 lanes.recalled = True
                 record.depth = 1
@@ -115,7 +115,7 @@ def recall_stuck(round: Round) -> None:
 
 def shrink(round: Round) -> None:
     """Lanes with nothing to run are given up."""
-    for class_id, node in round.hungry:
+    for class_id, node in round.underfilled:
         record = round.state.classes.get(class_id)
         lanes = record.lanes.get(node) if record else None
         if lanes is not None and lanes.outstanding < lanes.width:

@@ -27,17 +27,17 @@ KEPT_MS = 1_000  # what the policy said that it keeps is believed for so long
 
 def refill(round: Round) -> None:
     """Class by class, unless one ahead could use the room."""
-    hungry: dict[int, list[Lanes]] = {}
-    for class_id, node in round.hungry:
+    underfilled: dict[int, list[Lanes]] = {}
+    for class_id, node in round.underfilled:
         record = round.state.classes.get(class_id)
         lanes = record.lanes.get(node) if record else None
         if record is not None and lanes is not None and record.queued and _may_refill(round, record, lanes):
-            hungry.setdefault(class_id, []).append(lanes)
-    if not hungry:
+            underfilled.setdefault(class_id, []).append(lanes)
+    if not underfilled:
         return
     ahead: list[ClassRecord] = []
-    for record in _in_order(round, hungry):
-        for lanes in hungry.get(record.id, ()):
+    for record in _in_order(round, underfilled):
+        for lanes in underfilled.get(record.id, ()):
             if record.queued and not _is_wanted(round, lanes, ahead) and not _is_kept(round, lanes, ahead):
                 _top_up(round, lanes)
         if record.queued and not round.state.queues.get(record.key.queue).is_paused:
@@ -61,17 +61,17 @@ def _asks_again(rules: Rules) -> bool:
 def _is_past_limits(state: State, record: ClassRecord) -> bool:
     """Whether its queue, or a licence, has more in use than it allows by now: lanes that end are given up then."""
     running_max = state.queues.get(record.key.queue).running_max
-    if running_max and state.queue_widths[record.key.queue] > running_max:
+    if running_max and state.queue_lanes[record.key.queue] > running_max:
         return True
     return any(state.licences_used[name] > state.cluster.licences().get(name, 0) for name, _ in record.licences)
 
 
-def _in_order(round: Round, hungry: dict[int, list[Lanes]]) -> list[ClassRecord]:
+def _in_order(round: Round, underfilled: dict[int, list[Lanes]]) -> list[ClassRecord]:
     state = round.state
-    if len(hungry) == 1 and len(state.classes) == 1:
+    if len(underfilled) == 1 and len(state.classes) == 1:
         return list(state.classes.values())
     note_changes(state)
-    if len(state.waiting) > CONTENDERS_MAX:
+    if len(state.pending_queue) > CONTENDERS_MAX:
         return []
     nodes = state.nodes.view
     totals = nodes.capacity[: nodes.count][nodes.eligible[: nodes.count]].sum(axis=0).tolist()
@@ -84,7 +84,7 @@ def _in_order(round: Round, hungry: dict[int, list[Lanes]]) -> list[ClassRecord]
             queued.since,
             queued.task_class.id,
         )
-        for queued in state.waiting
+        for queued in state.pending_queue
     ]
     return [state.classes[entry[4]] for entry in sorted(keyed)]
 
@@ -114,7 +114,7 @@ def _is_kept(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
     claimants = [record.id for record in ahead if _may_claim(state, record, now_ms, waited_s)]
     if not claimants:
         return False
-    said_ms, kept = state.kept or (0, NOTHING_KEPT)
+    said_ms, kept = state.held_rows or (0, NOTHING_KEPT)
     is_known = kept.class_ids is None or kept.class_ids.issuperset(claimants)
     if now_ms - said_ms >= KEPT_MS or not is_known:
         return True
@@ -127,7 +127,7 @@ def _is_kept(round: Round, lanes: Lanes, ahead: list[ClassRecord]) -> bool:
 
 def _may_claim(state: State, record: ClassRecord, now_ms: int, waited_s: float) -> bool:
     """Whether the policy may keep room for the class."""
-    rules, queued = record.key.rules, state.waiting.get(record.id)
+    rules, queued = record.key.rules, state.pending_queue.get(record.id)
     is_gang = rules is not None and rules.gang > 0
     return is_gang or (queued is not None and now_ms - queued.since_ms >= waited_s * 1000)
 

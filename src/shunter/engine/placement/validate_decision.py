@@ -155,14 +155,14 @@ class ItemChecks:
         waiting = record.queued - self._given[record.id]
         limits = [(waiting, f"only {record.queued} tasks of class {record.id} wait")]
         first = record.first_ready()
-        if key.alone is not None and first is not None:
+        if key.dedicated_to is not None and first is not None:
             lanes = first.spec.parallel_max - record.width - self._given[record.id]
             limits.append((lanes, f"parallel_max is {first.spec.parallel_max}"))
         queue, full = state.queues.get(key.queue), next(limits_reached(record.task_class, self._view), "")
         if queue.is_paused:
             limits.append((0, full))
         elif queue.running_max:
-            free = queue.running_max - state.queue_widths[key.queue] - self._by_queue[key.queue]
+            free = queue.running_max - state.queue_lanes[key.queue] - self._by_queue[key.queue]
             limits.append((free, full or f"queue {key.queue} has a running_max of {queue.running_max}"))
         for resource, need in record.licences:
             total, used = state.cluster.licences().get(resource, 0), state.licences_used[resource]

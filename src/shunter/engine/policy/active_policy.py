@@ -32,7 +32,7 @@ class Nonsense(Exception):
     """What a policy answered cannot be meant."""
 
 
-class Brain:
+class ActivePolicy:
     """`policy` decides; `trouble` says what was wrong with it last, or nothing; `failures` counts how often the default
     had to decide in its place."""
 
@@ -122,9 +122,9 @@ class Brain:
         check_decision(self.said, shown)
         return self._lawful(self.said, view, law)
 
-    def fork(self) -> Brain:
+    def fork(self) -> ActivePolicy:
         policy = self.policy if self.outside else fork_policy(self.policy)
-        twin = Brain(policy, self._make_fallback, self._filters)
+        twin = ActivePolicy(policy, self._make_fallback, self._filters)
         twin.failures = -1  # whatever a copy does is not told
         return twin
 

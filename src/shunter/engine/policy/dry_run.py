@@ -23,8 +23,8 @@ from shunter.engine.placement.place import place, shrink
 from shunter.engine.round import Round, Timers
 from shunter.engine.services.reconcile import keep_up
 from shunter.engine.settings import EngineSettings
-from shunter.engine.state.records import Job, runs_of
-from shunter.engine.state.snapshots import load, make_excerpt
+from shunter.engine.state.records import Job, ranges_of
+from shunter.engine.state.snapshots import load, make_partial_snapshot
 from shunter.engine.state.state import LastRun, State
 from shunter.model.job.spec import JobSpec
 from shunter.model.lifecycles import TaskEvent, TaskState
@@ -61,7 +61,7 @@ def take_material(
     are copied that have a say."""
     nodes = state.nodes
     return Material(
-        snapshot=make_excerpt(state, jobs_with_a_say(state, named)),
+        snapshot=make_partial_snapshot(state, jobs_with_a_say(state, named)),
         last_runs=state.last_runs,
         synced=tuple(node.id for node in nodes.records.values() if node.is_synced),
         busy=nodes.view.busy.copy(),
@@ -86,12 +86,12 @@ def jobs_with_a_say(state: State, named: Iterable[Job]) -> list[Job]:
     states = state.table.state[: state.table.used]
     live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
     for slot in np.unique(state.table.group[live])[:LIVE_GROUPS_MAX].tolist():
-        group = state.groups[slot]
+        group = state.task_sets[slot]
         assert group is not None
         chosen[group.job.id] = group.job
     waiting = [record for record in state.classes.values() if record.queued]
     for record in waiting:
-        for group in islice(record.groups, max(1, WAITING_GROUPS_MAX // len(waiting))):
+        for group in islice(record.task_sets, max(1, WAITING_GROUPS_MAX // len(waiting))):
             chosen[group.job.id] = group.job
     return [chosen[job_id] for job_id in sorted(chosen)]
 
@@ -120,22 +120,22 @@ class DryRun:
     def withdraw(self, job_id: int) -> None:
         """Take back what of a job has not started, and free its name: another may be submitted in its place."""
         job, round = self.state.jobs[job_id], self._new_round()
-        for group in job.groups:
+        for group in job.task_sets:
             states = self.state.table.state[group.base : group.base + group.count]
-            for first, last in runs_of(np.flatnonzero(states <= TaskState.QUEUED)):
+            for first, last in ranges_of(np.flatnonzero(states <= TaskState.QUEUED)):
                 event, now_ms = TaskEvent.CANCELLED, round.now_ms
-                round.record(c.TasksMoved(job.id, group.number, first, last, event, now_ms, "", job.ref))
-        self.state.names.get(job.namespace, {}).pop(job.name, None)
+                round.record(c.TasksTransitioned(job.id, group.number, first, last, event, now_ms, "", job.ref))
+        self.state.jobs_by_name.get(job.namespace, {}).pop(job.name, None)
 
     def end_stopping(self, job_id: int) -> None:
         """Let those tasks of a job end that were told to, and see to what comes of it."""
         round = self._new_round()
-        for group in list(self.state.jobs[job_id].groups):
+        for group in list(self.state.jobs[job_id].task_sets):
             states = self.state.table.state[group.base : group.base + group.count]
             for index in np.flatnonzero(states == TaskState.STOPPING).tolist():
                 lose(round, group, index, index, "")
         shrink(round)
-        round.stirred[job_id, 0] = None
+        round.dirty_jobs[job_id, 0] = None
         keep_up(round)
         self._read_off(round)
 
@@ -153,7 +153,7 @@ class DryRun:
 
     def held_up(self, job_id: int) -> list[str]:
         """What the policy said of tasks of a job that it left behind: whose room they wait for."""
-        classes = {group.task_class.id for group in self.state.jobs[job_id].groups}
+        classes = {group.task_class.id for group in self.state.jobs[job_id].task_sets}
         return [text for class_id, text in self._policy.reasons.items() if class_id in classes]
 
     def started(self, job_id: int) -> int:
@@ -164,8 +164,8 @@ class DryRun:
         """Let the tasks end that had to go; says whether there was any."""
         round, found = self._new_round(), False
         for job_id in {job for job, _ in self.preempted}:
-            for group in self.state.jobs[job_id].groups:
-                for index in sorted(group.coming_back or ()):
+            for group in self.state.jobs[job_id].task_sets:
+                for index in sorted(group.requeue_when_stopped or ()):
                     lose(round, group, index, index, "")
                     found = True
         shrink(round)
@@ -179,8 +179,8 @@ class DryRun:
         for change in round.changes:
             if isinstance(change, c.TasksPlaced):
                 self.placed[change.job, change.group, change.node] += change.last - change.first + 1
-            elif isinstance(change, c.TasksMoved) and change.event == TaskEvent.PREEMPTED:
-                group = self.state.known_group(change.job, change.group)
+            elif isinstance(change, c.TasksTransitioned) and change.event == TaskEvent.PREEMPTED:
+                group = self.state.require_task_set(change.job, change.group)
                 nodes = self.state.table.node[group.base + change.first : group.base + change.last + 1]
                 self.preempted.update((change.job, node) for node in nodes.tolist())
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from shunter.engine.policy.active_policy import Brain
+from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Shown, Step, encode_record
 from shunter.model.protocol.scheduler_messages import OBJECTS, TASKS, DecisionAnswer, DecisionRow, Situation, ViewDelta
 from shunter.planning.policies import Renewing
@@ -32,12 +32,14 @@ _encoder = msgspec.msgpack.Encoder()
 
 
 class FlightRecorder:
-    """In a round: `look` before the decision, `note` after it, `land` when the round is committed, `drop` if it is not.
-    `anew` is called when a segment begins: whoever shows situations to others begins anew, too."""
+    """In a round: `before_decision` before the decision, `note` after it, `land` when the round is committed, `drop` if
+    it is not. `anew` is called when a segment begins: whoever shows situations to others begins anew, too."""
 
-    def __init__(self, log: FlightLog, brain: Brain, anew: Callable[[], None], known: Policy | None = None) -> None:
+    def __init__(
+        self, log: FlightLog, active_policy: ActivePolicy, anew: Callable[[], None], known: Policy | None = None
+    ) -> None:
         """`known` is the policy that has decided before, of which nothing is recorded."""
-        self._log, self._brain, self._anew = log, brain, anew
+        self._log, self._brain, self._anew = log, active_policy, anew
         self._writer = ViewWriter((TASKS,))
         self._known = known  # who decided last: it remembers something
         self._has_begun = False  # in this segment
@@ -49,7 +51,7 @@ class FlightRecorder:
 
     # ---- in rounds ----
 
-    def look(self, view: ClusterView, now: float, budget: int) -> ClusterView:
+    def before_decision(self, view: ClusterView, now: float, budget: int) -> ClusterView:
         """The view to decide on."""
         if self._needs_segment or self._is_full():
             self._begin_segment()

@@ -35,11 +35,11 @@ class Onlookers:
     def is_on(self) -> bool:
         return self.flight is not None or self._schedulers.has_shadows
 
-    def look(self, view: ClusterView, now: float, budget: int) -> ClusterView:
+    def before_decision(self, view: ClusterView, now: float, budget: int) -> ClusterView:
         for session in self._shadows_of(self._wants()):
             delta = session.writer.write(limit_view(view, session.writer.wants))
             self._pending.append((session, Situation(now, budget, delta)))
-        return view if self.flight is None else self.flight.look(view, now, budget)
+        return view if self.flight is None else self.flight.before_decision(view, now, budget)
 
     def note(self, decision: Decision) -> None:
         if self._pending:

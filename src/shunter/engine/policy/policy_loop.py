@@ -27,7 +27,7 @@ log = Log(__name__)
 async def drive(engine: Engine, policy: Policy, clock: Clock, aside: Aside) -> None:
     """Until it is cancelled, or the engine stops. A policy that fails is silent until its lease has ended."""
     while not engine.schedulers.is_over:
-        session = engine.schedulers.open(engine.brain.outside, wants_of(policy), is_local=True)
+        session = engine.schedulers.open(engine.active_policy.outside, wants_of(policy), is_local=True)
         try:
             await _serve(engine, session, Thinker(policy), aside)
         except Rejected as error:  # its lease ended while it thought
@@ -37,7 +37,7 @@ async def drive(engine: Engine, policy: Policy, clock: Clock, aside: Aside) -> N
             log.warning("policy.refused", policy=policy.name, error=error)
             await clock.sleep(error.retry_after_s)
         except (Exception, SystemExit) as error:  # a stranger's code
-            engine.brain.complain(error)
+            engine.active_policy.complain(error)
             engine.schedulers.close(session, f"its policy failed: {error}")
             await clock.sleep(session.lease_ms / 1000)
         finally:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from shunter.engine.policy.active_policy import Brain
+from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.model.errors import Invalid
 from shunter.model.protocol.flight_records import ROUNDS, Began, Decided, FlightRecord, Replayed, Shown, Step
 from shunter.model.protocol.scheduler_messages import DecisionRow, Situation
@@ -72,8 +72,8 @@ class Replay:
             return
         if began.memory and self._policy in (None, began.policy) and isinstance(policy, Renewing):
             policy.memory = began.memory
-        brain = Brain(policy, filters=self._filters) if began.source == ROUNDS else None
-        self._minds[began.source] = _Mind(began, policy, brain, ViewReader(began.wants))
+        active_policy = ActivePolicy(policy, filters=self._filters) if began.source == ROUNDS else None
+        self._minds[began.source] = _Mind(began, policy, active_policy, ViewReader(began.wants))
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class _Mind:
 
     began: Began
     policy: Policy
-    brain: Brain | None
+    active_policy: ActivePolicy | None
     reader: ViewReader
     waiting: list[Shown] = field(default_factory=list)  # shown, but nothing was decided on it yet
     situation: Situation | None = None
@@ -106,11 +106,11 @@ class _Mind:
         assert self.situation is not None
         assert self.view is not None
         situation, missing = self.situation, self.reader.missing
-        if self.brain is None:
+        if self.active_policy is None:
             decision = self.policy.decide(self.view, situation.now, situation.budget)
         else:
-            self.brain.decide(self.view, situation.now, situation.budget)
-            decision = self.brain.said
+            self.active_policy.decide(self.view, situation.now, situation.budget)
+            decision = self.active_policy.said
         made = decision_row(decision, situation.delta.number)
         return Replayed(
             source=self.began.source,

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 
 from shunter.engine.placement.cluster_view import build_view, note_changes
 from shunter.engine.placement.external_decision import Decider, on_decision
-from shunter.engine.policy.active_policy import Brain
+from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.flight_recorder import FlightRecorder
 from shunter.engine.policy.observers import Onlookers
 from shunter.engine.policy.sessions import LEAD, SHADOW, Schedulers, Session
@@ -35,13 +35,13 @@ class Host(Protocol):
     """What the desk needs of the engine."""
 
     state: State
-    brain: Brain
+    active_policy: ActivePolicy
     epoch: int
     settings: EngineSettings
 
     async def ask(self, decide: Callable[[Round], T]) -> T: ...
 
-    async def committed(self) -> None: ...
+    async def wait_committed(self) -> None: ...
 
     def wake(self) -> None: ...
 
@@ -50,14 +50,14 @@ class SchedulerDesk:
     def __init__(self, host: Host, clock: Clock, random: Random) -> None:
         self._host, self._clock = host, clock
         self._schedulers = Schedulers(lambda: f"{host.epoch}-{random.getrandbits(64):016x}")
-        self.onlookers = Onlookers(self._schedulers, lambda: wants_of(host.brain.in_rounds))
+        self.observers = Onlookers(self._schedulers, lambda: wants_of(host.active_policy.in_rounds))
         self._checking = Ledger()
 
     # ---- what schedulers ask ----
 
     def open(self, name: str, wants: Collection[str], mode: str = LEAD, is_local: bool = False) -> Session:
-        if self.onlookers.flight is not None:
-            self.onlookers.flight.closed(name)
+        if self.observers.flight is not None:
+            self.observers.flight.closed(name)
         return self._schedulers.open(name, wants, mode, self._now_ms(), is_local)
 
     async def next(self, session: Session) -> Situation | None:
@@ -69,14 +69,14 @@ class SchedulerDesk:
             is_asked_again = await self._wait(session)
             session.news.clear()
             try:
-                await self._host.committed()
+                await self._host.wait_committed()
             except Unavailable:
                 await self._clock.sleep(RETRY_S)
                 session.news.set()
                 continue
             state = self._host.state
             note_changes(state)  # a back-off that is over changes what waits, and commits nothing
-            seen = state.version, state.nodes.view.tick, state.waiting.tick
+            seen = state.version, state.nodes.view.tick, state.pending_queue.tick
             if not session.is_over and (seen != session.shown or is_asked_again):
                 return self._show(session, seen)
         return None
@@ -102,7 +102,7 @@ class SchedulerDesk:
         """Raises Conflict where the token is void, Busy or TooLarge beyond the budget."""
         session = self.renew(token)
         if session.mode == SHADOW:
-            return self.onlookers.compare(session, row, self._host.state.version)
+            return self.observers.compare(session, row, self._host.state.version)
         session.spend(self._now_ms())
         tasks, most = sum(sum(each.counts) for each in row.placements), self._host.settings.round_placements_max
         if tasks > most and not self._is_one_gang(row):
@@ -115,25 +115,25 @@ class SchedulerDesk:
         session.decisions += 1
         session.refused += bool(answer.refusals)
         session.news.set()
-        if self.onlookers.flight is not None:
-            self.onlookers.flight.decided(session.name, row, answer)
+        if self.observers.flight is not None:
+            self.observers.flight.decided(session.name, row, answer)
         if self._leads(session):
-            self.onlookers.decided(session, row)
+            self.observers.decided(session, row)
         return answer
 
     def _on_decision(self, round: Round, session: Session, row: DecisionRow) -> DecisionAnswer:
         self._schedulers.find(session.token, round.now_ms)  # another one may have taken over since
-        unless = "" if self._leads(session) else _not_leading(session, self._host.brain.name)
+        unless = "" if self._leads(session) else _not_leading(session, self._host.active_policy.name)
         decider = Decider(session.name, unless)
-        return on_decision(round, read_decision(row), decider, self._host.brain.filters, self._checking)
+        return on_decision(round, read_decision(row), decider, self._host.active_policy.filters, self._checking)
 
     # ---- what the engine asks ----
 
     def is_led(self, now_ms: int) -> bool:
-        self._schedulers.leader = self._host.brain.outside
+        self._schedulers.leader = self._host.active_policy.outside
         is_led = self._schedulers.is_led(now_ms)
         if is_led:
-            self._host.brain.rest()
+            self._host.active_policy.rest()
         return is_led
 
     def leading(self, now_ms: int) -> Session | None:
@@ -161,10 +161,10 @@ class SchedulerDesk:
 
     def record_to(self, log: FlightLog | None, is_running: bool = False) -> None:
         """Note down every decision from now on, or no more. `is_running`: some were made already."""
-        brain = self._host.brain
-        known = brain.in_rounds if is_running else None
+        active_policy = self._host.active_policy
+        known = active_policy.in_rounds if is_running else None
         anew = self._schedulers.begin_anew
-        self.onlookers.flight = None if log is None else FlightRecorder(log, brain, anew, known)
+        self.observers.flight = None if log is None else FlightRecorder(log, active_policy, anew, known)
 
     def set_lease(self, lease_s: float) -> None:
         """Of sessions that are opened from now on."""
@@ -195,9 +195,9 @@ class SchedulerDesk:
         delta = session.writer.write(limit_view(view, session.writer.wants))
         situation = Situation(now, self._host.settings.round_placements_max, delta)
         if self._leads(session) and self._schedulers.has_shadows:
-            self.onlookers.look_on(session, situation, view)
-        if self.onlookers.flight is not None:
-            self.onlookers.flight.shown(session.name, situation, session.writer.wants)
+            self.observers.look_on(session, situation, view)
+        if self.observers.flight is not None:
+            self.observers.flight.shown(session.name, situation, session.writer.wants)
         return situation
 
     def _is_one_gang(self, row: DecisionRow) -> bool:
@@ -208,7 +208,7 @@ class SchedulerDesk:
         return len(gangs) == 1 and gangs != {0}
 
     def _leads(self, session: Session) -> bool:
-        return session.mode == LEAD and session.name == self._host.brain.outside
+        return session.mode == LEAD and session.name == self._host.active_policy.outside
 
     def _now_ms(self) -> int:
         return int(self._clock.now() * 1000)

@@ -156,13 +156,13 @@ def _lost(change: c.TasksLost, _: Callable[[int], str]) -> dict[str, Any]:
     return {**_tasks("tasks.lost", change.ref, change.first, change.last, "queued"), "reason": change.reason}
 
 
-def _moved(change: c.TasksMoved, _: Callable[[int], str]) -> dict[str, Any]:
+def _moved(change: c.TasksTransitioned, _: Callable[[int], str]) -> dict[str, Any]:
     type_ = _TASK_TYPES[TaskEvent(change.event)]
     fields = _tasks(type_, change.ref, change.first, change.last, _STATES_AFTER[type_])
     return {**fields, "reason": change.reason or None}
 
 
-def _stop_asked(change: c.JobStopAsked, _: Callable[[int], str]) -> dict[str, Any]:
+def _stop_asked(change: c.JobStopRequested, _: Callable[[int], str]) -> dict[str, Any]:
     return {**_job("job.stopping", change.ref, "stopping"), "reason": change.reason or None}
 
 
@@ -175,7 +175,7 @@ def _node_joined(change: c.NodeJoined, _: Callable[[int], str]) -> dict[str, Any
     return {"type": "node.joined", "name": change.name, "node": change.name}
 
 
-def _node_moved(change: c.NodeMoved, _: Callable[[int], str]) -> dict[str, Any]:
+def _node_moved(change: c.NodeTransitioned, _: Callable[[int], str]) -> dict[str, Any]:
     type_ = _NODE_TYPES[NodeEvent(change.event)]
     state = type_.removeprefix("node.")
     return {"type": type_, "name": change.ref, "node": change.ref, "state": state, "reason": change.reason or None}
@@ -239,23 +239,23 @@ def _queue_dropped(change: c.QueueDropped, _: Callable[[int], str]) -> dict[str,
     return {"type": "queue.deleted", "name": change.name}
 
 
-def _dead_dropped(change: c.DeadDropped, _: Callable[[int], str]) -> dict[str, Any]:
+def _dead_dropped(change: c.DeadLettersDropped, _: Callable[[int], str]) -> dict[str, Any]:
     count = len(change.numbers)
     name = f"letter {change.numbers[0]}" if count == 1 else f"{count} letters"
     return {"type": "dead.dropped", "name": name, "reason": change.reason}
 
 
 def _updated(change: c.JobUpdated, _: Callable[[int], str]) -> dict[str, Any]:
-    return {**_job(_UPDATE_TYPES[change.how], change.ref, "running"), "reason": change.reason}
+    return {**_job(_UPDATE_TYPES[change.cause], change.ref, "running"), "reason": change.reason}
 
 
-def _settled(change: c.UpdateSettled, _: Callable[[int], str]) -> dict[str, Any]:
-    type_ = "job.settled" if change.is_good else "job.stalled"
+def _settled(change: c.RolloutSettled, _: Callable[[int], str]) -> dict[str, Any]:
+    type_ = "job.settled" if change.is_stable else "job.stalled"
     return {**_job(type_, change.ref, "running"), "reason": change.reason or f"version {change.version}"}
 
 
-def _added(change: c.GroupAdded, node_name: Callable[[int], str]) -> dict[str, Any]:
-    fields = _tasks("tasks.added", change.ref, change.shown[0], change.shown[-1], "waiting")
+def _added(change: c.TaskSetAdded, node_name: Callable[[int], str]) -> dict[str, Any]:
+    fields = _tasks("tasks.added", change.ref, change.visible_index[0], change.visible_index[-1], "waiting")
     return {**fields, "node": node_name(change.node) if change.node else None, "reason": change.reason or None}
 
 
@@ -264,20 +264,20 @@ def _health(change: c.TaskHealth, _: Callable[[int], str]) -> dict[str, Any]:
     return {**_tasks(type_, change.ref, change.index, change.index, "running"), "reason": change.detail or None}
 
 
-def _switched_instance(change: c.InstanceSwitched, _: Callable[[int], str]) -> dict[str, Any]:
+def _switched_instance(change: c.InstanceDownSet, _: Callable[[int], str]) -> dict[str, Any]:
     return _tasks("tasks.down" if change.is_down else "tasks.restarting", change.ref, change.index, change.index, "")
 
 
-def _renewed(change: c.InstanceRenewed, _: Callable[[int], str]) -> dict[str, Any]:
+def _renewed(change: c.InstanceRestartRequested, _: Callable[[int], str]) -> dict[str, Any]:
     return _tasks("tasks.restarting", change.ref, change.index, change.index, "")
 
 
-def _bound(change: c.TaskBound, node_name: Callable[[int], str]) -> dict[str, Any]:
+def _bound(change: c.TaskPinned, node_name: Callable[[int], str]) -> dict[str, Any]:
     fields = _tasks("tasks.moving", change.ref, change.index, change.index, "queued")
     return {**fields, "node": node_name(change.node) if change.node else None, "reason": change.reason}
 
 
-def _node_switched(change: c.NodeSwitched, _: Callable[[int], str]) -> dict[str, Any]:
+def _node_switched(change: c.NodeCordonSet, _: Callable[[int], str]) -> dict[str, Any]:
     type_ = _SWITCH_TYPES[change.by]
     return {"type": type_, "name": change.ref, "node": change.ref, "reason": change.reason or None}
 
@@ -297,7 +297,8 @@ def _tasks(type_: str, ref: str, first: int, last: int, state: str) -> dict[str,
 
 
 def _job(type_: str, ref: str, state: str | None) -> dict[str, Any]:
-    """A ref is NAMESPACE/NAME@RUN, for tasks with #GROUP and +FIRST where they are needed: see `records.Group.ref`."""
+    """A ref is NAMESPACE/NAME@RUN, for tasks with #GROUP and +FIRST where they are needed: see
+    `records.TaskSet.ref`."""
     namespace, _, named_run = ref.partition("/")
     name, _, run = named_run.rpartition("@")
     group = run.partition("+")[0].partition("#")[2]
@@ -312,8 +313,8 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.TasksFinished: _finished,
     c.TaskEnded: _ended,
     c.TasksLost: _lost,
-    c.TasksMoved: _moved,
-    c.JobStopAsked: _stop_asked,
+    c.TasksTransitioned: _moved,
+    c.JobStopRequested: _stop_asked,
     c.JobEnded: _job_ended,
     c.JobHeld: _held,
     c.EdgeSettled: _edge_settled,
@@ -324,19 +325,19 @@ _RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = 
     c.TemplateFired: _template_fired,
     c.QueueSet: _queue_set,
     c.QueueDropped: _queue_dropped,
-    c.DeadDropped: _dead_dropped,
+    c.DeadLettersDropped: _dead_dropped,
     c.NodeJoined: _node_joined,
-    c.NodeMoved: _node_moved,
+    c.NodeTransitioned: _node_moved,
     c.NodeLabelled: _node_labelled,
-    c.NodeSwitched: _node_switched,
+    c.NodeCordonSet: _node_switched,
     c.NodeAttributed: _node_attributed,
     c.JobUpdated: _updated,
-    c.UpdateSettled: _settled,
-    c.GroupAdded: _added,
+    c.RolloutSettled: _settled,
+    c.TaskSetAdded: _added,
     c.TaskHealth: _health,
-    c.InstanceSwitched: _switched_instance,
-    c.InstanceRenewed: _renewed,
-    c.TaskBound: _bound,
+    c.InstanceDownSet: _switched_instance,
+    c.InstanceRestartRequested: _renewed,
+    c.TaskPinned: _bound,
     c.ClusterSet: _cluster_set,
     **object_events.RENDERERS,
 }

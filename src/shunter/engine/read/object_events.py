@@ -29,7 +29,7 @@ def _set(change: c.ObjectSet, _: Callable[[int], str]) -> dict[str, Any]:
     return {**_object("set", change.type, str(meta.object_name)), "reason": reason}
 
 
-def _moved(change: c.ObjectMoved, _: Callable[[int], str]) -> dict[str, Any]:
+def _moved(change: c.ObjectStatusSet, _: Callable[[int], str]) -> dict[str, Any]:
     return {**_object("moved", change.type, change.ref), "state": change.state}
 
 
@@ -49,7 +49,7 @@ def _object(verb: str, kind: str, ref: str) -> dict[str, Any]:
 
 RENDERERS: dict[type, Callable[[Any, Callable[[int], str]], dict[str, Any]]] = {
     c.ObjectSet: _set,
-    c.ObjectMoved: _moved,
+    c.ObjectStatusSet: _moved,
     c.BatchJobClaimed: _claimed,
     c.ObjectDropped: _dropped,
 }

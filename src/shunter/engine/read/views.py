@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from shunter.engine.jobs.dependencies import edge_of, start_ms, waits_for
 from shunter.engine.services.instances import look
-from shunter.engine.state.records import STATES, Group, Job, NodeRecord, PastAttempt
+from shunter.engine.state.records import STATE_COUNT, Job, NodeRecord, PastAttempt, TaskSet
 from shunter.engine.state.registries.flags import DEADLINE
 from shunter.engine.state.state import State
 from shunter.model.job.arrays import Part, index_at
-from shunter.model.job.spec import EVERYWHERE, PLAIN, PORT_PREFIX, GroupSpec
+from shunter.model.job.spec import PER_NODE, PLAIN, PORT_PREFIX, GroupSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_amount
 from shunter.model.rest.views import (
@@ -41,11 +41,11 @@ def counts_view(counts: list[int]) -> dict[str, int]:
 
 def job_view(job: Job, state: State | None = None) -> JobView:
     """With the state, also what the job waits for."""
-    specs = job.blueprint.groups
+    specs = job.spec_version.groups
     update, counts, by_group = None, job.counts(), None
-    if state is not None and job.id in state.lasting.jobs:
+    if state is not None and job.id in state.services.jobs:
         update, by_group = lasting_view(state, job)
-        counts = [sum(each[code] for each in by_group.values()) for code in range(STATES)]
+        counts = [sum(each[code] for each in by_group.values()) for code in range(STATE_COUNT)]
     return JobView(
         name=job.name,
         namespace=job.namespace,
@@ -67,31 +67,31 @@ def job_view(job: Job, state: State | None = None) -> JobView:
         groups=[_group_view(job, spec, by_group) for spec in specs] if len(specs) > 1 else [],
         terms=None if state is None else job_terms(job, state),
         version=job.version,
-        update=update if job.is_lasting else None,
+        update=update if job.is_long_running else None,
     )
 
 
 def lasting_view(state: State, job: Job) -> tuple[UpdateView, dict[str, list[int]]]:
     """How far it is, and its instances by group and state: what was replaced is not counted."""
-    lasting = state.lasting.jobs[job.id]
-    names = {spec.name: spec.count for spec in job.blueprint.groups}
-    counts = {name: [0] * STATES for name in names}
+    service_state = state.services.jobs[job.id]
+    names = {spec.name: spec.count for spec in job.spec_version.groups}
+    counts = {name: [0] * STATE_COUNT for name in names}
     updated = healthy = 0
     for (name, index), instance in look(state, job).items():
-        if name not in names or (job.type not in EVERYWHERE and index >= names[name]):
+        if name not in names or (job.type not in PER_NODE and index >= names[name]):
             continue  # on its way out
         face = instance.face
         counts[name][face.state] += 1
         updated += face.is_fresh and face.is_alive
         healthy += any(member.well_ms for member in instance.members)
     view = UpdateView(
-        status=lasting.status,
-        wanted=sum(map(sum, counts.values())) if job.type in EVERYWHERE else sum(names.values()),
+        status=service_state.status,
+        wanted=sum(map(sum, counts.values())) if job.type in PER_NODE else sum(names.values()),
         updated=updated,
         healthy=healthy,
-        reason=lasting.reason or None,
-        began_at=iso(lasting.began_ms / 1000),
-        good_version=lasting.good.number if lasting.good is not None else None,
+        reason=service_state.reason or None,
+        began_at=iso(service_state.rollout_began_ms / 1000),
+        good_version=service_state.stable_version.number if service_state.stable_version is not None else None,
     )
     return view, counts
 
@@ -101,7 +101,7 @@ def job_terms(job: Job, state: State) -> JobTerms | None:
     options = job.options
     is_plain = options is PLAIN and not job.is_held
     has_edges = state.edges.targets(job.id) or state.edges.settled(job.id)
-    if is_plain and not has_edges and not any(group.spec.after for group in job.groups):
+    if is_plain and not has_edges and not any(group.spec.after for group in job.task_sets):
         return None
     return JobTerms(
         queue=options.queue,
@@ -133,8 +133,8 @@ def _edges(job: Job, state: State) -> list[EdgeView]:
 
 
 def _group_view(job: Job, spec: GroupSpec, by_group: dict[str, list[int]] | None) -> GroupView:
-    pieces = [group for group in job.groups if group.spec.name == spec.name]
-    counts = [sum(group.counts[state] for group in pieces) for state in range(STATES)]
+    pieces = [group for group in job.task_sets if group.spec.name == spec.name]
+    counts = [sum(group.counts[state] for group in pieces) for state in range(STATE_COUNT)]
     if by_group is not None:
         counts = by_group[spec.name]
     return GroupView(
@@ -181,7 +181,7 @@ class Block:
     columns: Mapping[str, NDArray[np.generic]]
     node_names: list[str]
     reasons: Mapping[int, str]
-    shown: tuple[int, ...] | None = None
+    visible_index: tuple[int, ...] | None = None
     ports: Mapping[int, dict[str, int]] = field(default_factory=dict)
     health: Mapping[int, tuple[bool, int]] = field(default_factory=dict)
     current: Mapping[int, bool] | None = None  # of a lasting job: whether it follows the present version
@@ -192,8 +192,8 @@ class Block:
     def __len__(self) -> int:
         return len(self.columns["state"])
 
-    def shows(self, index: int) -> int:
-        return index if self.shown is None else self.shown[index]
+    def visible_index_of(self, index: int) -> int:
+        return index if self.visible_index is None else self.visible_index[index]
 
 
 def task_view(block: Block, index: int) -> TaskView:
@@ -204,11 +204,11 @@ def task_view(block: Block, index: int) -> TaskView:
     inner = "" if block.is_only else f"{block.group_name}/"
     health = block.health.get(index)
     return TaskView(
-        name=f"{block.job_name}/{inner}{block.shows(index)}",
-        index=block.shows(index),
+        name=f"{block.job_name}/{inner}{block.visible_index_of(index)}",
+        index=block.visible_index_of(index),
         group=block.group_name,
-        array_index=index_at(block.array, block.shows(index)) if block.array else None,
-        entry=block.entries[block.shows(index)] if block.entries else None,
+        array_index=index_at(block.array, block.visible_index_of(index)) if block.array else None,
+        entry=block.entries[block.visible_index_of(index)] if block.entries else None,
         state=_WORDS[state],
         attempt=int(columns["attempt"][row]),
         node=block.node_names[node] or None,
@@ -224,7 +224,7 @@ def task_view(block: Block, index: int) -> TaskView:
     )
 
 
-def group_columns(state: State, group: Group) -> dict[str, NDArray[np.generic]]:
+def group_columns(state: State, group: TaskSet) -> dict[str, NDArray[np.generic]]:
     """A live group's slice of the task table."""
     rows = slice(group.base, group.base + group.count)
     names = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
@@ -281,7 +281,7 @@ def node_view(state: State, node: NodeRecord, now_ms: int, stale_after_ms: int) 
         },
         reserved=_amounts(columns.resources, columns.reserved[node.id].tolist()),
         tasks=int(columns.tasks[node.id]),
-        heard_at=iso(node.heard_ms / 1000),
+        heard_at=iso(node.last_heartbeat_ms / 1000),
         stats=None if stats is None else {name: getattr(stats, name) for name in stats.__struct_fields__},
         stats_stale=stats is not None and now_ms - stats.at_ms > stale_after_ms,
     )

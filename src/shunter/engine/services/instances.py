@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from shunter.engine.state.records import Group, Job
-from shunter.engine.state.registries.services import Lasting
+from shunter.engine.state.records import Job, TaskSet
+from shunter.engine.state.registries.services import ServiceState
 from shunter.engine.state.state import State
 from shunter.model.job.spec import GroupSpec, Update
 from shunter.model.lifecycles import TaskState
@@ -26,7 +26,7 @@ class Member:
     """One task that stands for an instance. `well_ms` is when it counts as healthy if nothing happens to it; 0 means
     that something must happen first."""
 
-    group: Group
+    group: TaskSet
     index: int
     state: int
     node: int
@@ -34,8 +34,8 @@ class Member:
     well_ms: int
 
     @property
-    def shown(self) -> int:
-        return self.group.shows(self.index)
+    def visible_index(self) -> int:
+        return self.group.visible_index_of(self.index)
 
     @property
     def is_alive(self) -> bool:
@@ -67,17 +67,17 @@ class Instance:
         return any(member.is_well(now_ms) for member in self.members)
 
 
-def look(state: State, job: Job, pieces: Iterable[Group] | None = None) -> dict[Key, Instance]:
+def look(state: State, job: Job, pieces: Iterable[TaskSet] | None = None) -> dict[Key, Instance]:
     """All instances of a job, or those of some of its pieces."""
-    lasting = state.lasting.jobs[job.id]
-    wanted = {spec.name: spec for spec in job.blueprint.groups}
+    service_state = state.services.jobs[job.id]
+    wanted = {spec.name: spec for spec in job.spec_version.groups}
     fresh: dict[tuple[int, int], bool] = {}  # by version of the spec and part: whether its work is the present one's
     instances: dict[Key, Instance] = {}
-    for piece in job.groups if pieces is None else pieces:
-        spec, version = piece.spec, (piece.blueprint.serial, piece.part)
+    for piece in job.task_sets if pieces is None else pieces:
+        spec, version = piece.spec, (piece.spec_version.serial, piece.group_index)
         if version not in fresh:
             fresh[version] = spec.name in wanted and is_same_work(spec, wanted[spec.name])
-        _look_at_piece(state, piece, lasting, fresh[version], instances)
+        _look_at_piece(state, piece, service_state, fresh[version], instances)
     return instances
 
 
@@ -91,23 +91,23 @@ def _work(spec: GroupSpec) -> GroupSpec:
 
 
 def _look_at_piece(
-    state: State, piece: Group, lasting: Lasting, is_fresh: bool, instances: dict[Key, Instance]
+    state: State, piece: TaskSet, service_state: ServiceState, is_fresh: bool, instances: dict[Key, Instance]
 ) -> None:
     table, base, name = state.table, piece.base, piece.spec.name
     states = table.state[base : base + piece.count].tolist()
     nodes = table.node[base : base + piece.count].tolist()
     for index, task_state in enumerate(states):
-        shown = piece.shown[index] if piece.shown is not None else index
-        is_current = is_fresh and not lasting.is_floored(name, shown, piece.number)
+        visible_index = piece.visible_index[index] if piece.visible_index is not None else index
+        is_current = is_fresh and not service_state.must_restart(name, visible_index, piece.number)
         well_ms = _well_ms(state, piece, index) if task_state == _RUNNING else 0
         member = Member(piece, index, task_state, nodes[index], is_current, well_ms)
-        instance = instances.get((name, shown))
+        instance = instances.get((name, visible_index))
         if instance is None:
-            instance = instances[name, shown] = Instance(name, shown)
+            instance = instances[name, visible_index] = Instance(name, visible_index)
         instance.members.append(member)
 
 
-def _well_ms(state: State, piece: Group, index: int) -> int:
+def _well_ms(state: State, piece: TaskSet, index: int) -> int:
     """A running task is healthy when its checks have passed, or without checks when it has run, for long enough."""
     spec = piece.spec
     if spec.task.health:

@@ -9,7 +9,7 @@ import numpy as np
 from shunter.engine.placement.colocation import where_allowed
 from shunter.engine.round import Round
 from shunter.engine.services.rollout import Wanted
-from shunter.engine.state.records import Group, Job, NodeRecord
+from shunter.engine.state.records import Job, NodeRecord, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import SYSTEM, GroupSpec
 from shunter.model.lifecycles import NodeState, TaskState
@@ -21,19 +21,19 @@ from shunter.planning.view import BoolArray, IntArray, Rules, TaskClass
 
 def stir_nodes(round: Round) -> None:
     """Whatever changed about a node may concern every job that runs everywhere."""
-    nodes, round.stirred_nodes = round.stirred_nodes, {}
-    book = round.state.lasting
-    if not nodes or not book.everywhere:
+    nodes, round.dirty_nodes = round.dirty_nodes, {}
+    book = round.state.services
+    if not nodes or not book.per_node:
         return
     _ledger(round.state).sync(round.state.nodes.view)
     for node in nodes:
-        for job_id in book.everywhere:
-            round.stirred[job_id, node] = None
+        for job_id in book.per_node:
+            round.dirty_jobs[job_id, node] = None
 
 
-def pieces_on(state: State, job: Job, node: int) -> list[Group]:
-    homes = state.lasting.homes.get(job.id, {})
-    return [piece for spec in job.blueprint.groups for piece in homes.get((spec.name, node), ())]
+def pieces_on(state: State, job: Job, node: int) -> list[TaskSet]:
+    task_sets_by_node = state.services.task_sets_by_node.get(job.id, {})
+    return [piece for spec in job.spec_version.groups for piece in task_sets_by_node.get((spec.name, node), ())]
 
 
 def wanted_on(round: Round, job: Job, spec: GroupSpec, node: int) -> Wanted:
@@ -45,7 +45,7 @@ def wanted_on(round: Round, job: Job, spec: GroupSpec, node: int) -> Wanted:
     rows = np.array([node] if node else list(records), np.int64)
     matches = _matches(round.state, job, spec, rows)
     kept = [row for row in rows[matches].tolist() if _may_stay(round.state, job, records[row])]
-    startable = {row - 1 for row in kept if records[row].state is NodeState.READY and not records[row].switched_by}
+    startable = {row - 1 for row in kept if records[row].state is NodeState.READY and not records[row].cordoned_by}
     allowed = where_allowed(round.state, job, spec)
     if allowed is not None:
         kept = [row for row in kept if allowed[row] or _has_begun(round.state, job, spec, row)]
@@ -57,7 +57,7 @@ def system_tasks_on(state: State, node: int) -> int:
     """Tasks of system jobs that are on a node now: a drain stops them last."""
     return sum(
         sum(piece.counts[TaskState.ASSIGNED : TaskState.SUCCEEDED])
-        for job in state.lasting.everywhere.values()
+        for job in state.services.per_node.values()
         if job.type == SYSTEM
         for piece in pieces_on(state, job, node)
     )
@@ -71,7 +71,7 @@ def _may_stay(state: State, job: Job, node: NodeRecord) -> bool:
 
 def _has_begun(state: State, job: Job, spec: GroupSpec, node: int) -> bool:
     """Whether it runs there or has ended there, and does not wait to start."""
-    pieces = state.lasting.homes.get(job.id, {}).get((spec.name, node), ())
+    pieces = state.services.task_sets_by_node.get(job.id, {}).get((spec.name, node), ())
     return any(sum(piece.counts[TaskState.ASSIGNED :]) for piece in pieces)
 
 
@@ -94,7 +94,7 @@ def class_of(job: Job, spec: GroupSpec) -> TaskClass:
 
 
 def _ledger(state: State) -> Ledger:
-    book = state.lasting
+    book = state.services
     if book.ledger is None:
         book.ledger = Ledger()
         book.ledger.sync(state.nodes.view)

@@ -16,8 +16,8 @@ from shunter.engine.services.per_node import pieces_on, stir_nodes, wanted_on
 from shunter.engine.services.rollout import Keeping, Wanted, end_member
 from shunter.engine.services.update import Progress, conclude
 from shunter.engine.state.records import Job
-from shunter.engine.state.registries.services import STALLED, STARTING, STEADY, UNDER_WAY, Lasting
-from shunter.model.job.spec import BATCH, EVERYWHERE, SERVICE
+from shunter.engine.state.registries.services import IN_PROGRESS, STALLED, STARTING, STEADY, ServiceState
+from shunter.model.job.spec import BATCH, PER_NODE, SERVICE
 from shunter.model.lifecycles import JobState, TaskState
 
 REST_MS = 100
@@ -29,21 +29,21 @@ def keep_up(round: Round) -> None:
     for _ in range(PASSES_MAX):
         stir_nodes(round)
         advance_drains(round)
-        if not round.stirred and not round.stirred_nodes:
+        if not round.dirty_jobs and not round.dirty_nodes:
             return
-        stirred, round.stirred = round.stirred, {}
-        for job_id, node in stirred:
-            if not node or (job_id, 0) not in stirred:
+        dirty_jobs, round.dirty_jobs = round.dirty_jobs, {}
+        for job_id, node in dirty_jobs:
+            if not node or (job_id, 0) not in dirty_jobs:
                 _keep_job(round, job_id, node)
-    for job_id, _ in round.stirred:  # it should have come to rest: go on in a later round, with others in between
-        round.timers.add_job(round.now_ms + REST_MS, TimerKind.LASTING, job_id)
+    for job_id, _ in round.dirty_jobs:  # it should have come to rest: go on in a later round, with others in between
+        round.timers.add_job(round.now_ms + REST_MS, TimerKind.LONG_RUNNING, job_id)
 
 
 def on_alarm(round: Round, job_id: int) -> None:
     """A time has come at which a job may be healthier, or late."""
-    if job_id in round.state.lasting.jobs:
-        round.state.lasting.alarms.pop(job_id, None)
-        round.stirred[job_id, 0] = None
+    if job_id in round.state.services.jobs:
+        round.state.services.next_check_ms.pop(job_id, None)
+        round.dirty_jobs[job_id, 0] = None
 
 
 def _keep_job(round: Round, job_id: int, node: int) -> None:
@@ -51,54 +51,54 @@ def _keep_job(round: Round, job_id: int, node: int) -> None:
     state, job = round.state, round.state.jobs.get(job_id)
     if job is None or job.type == BATCH or job.state is JobState.STOPPING:
         return
-    if job.type in EVERYWHERE and is_blocked(state, job, round.now_ms):
+    if job.type in PER_NODE and is_blocked(state, job, round.now_ms):
         _set_alarm(round, job, start_ms(job) or None)
         return
-    lasting = state.lasting.jobs[job_id]
-    if lasting.status in UNDER_WAY:
+    service_state = state.services.jobs[job_id]
+    if service_state.status in IN_PROGRESS:
         node = 0
-    if job.type == SERVICE and _is_quiet(round, job, lasting):
+    if job.type == SERVICE and _is_quiet(round, job, service_state):
         return
     instances = look(state, job, pieces_on(state, job, node) if node else None)
     progress = Progress()
     kept: set[Key] = set()
-    for part, spec in enumerate(job.blueprint.groups):
-        wanted = wanted_on(round, job, spec, node) if job.type in EVERYWHERE else Wanted(range(spec.count))
+    for group_index, spec in enumerate(job.spec_version.groups):
+        wanted = wanted_on(round, job, spec, node) if job.type in PER_NODE else Wanted(range(spec.count))
         kept.update((spec.name, index) for index in wanted.kept)
-        Keeping(round, job, lasting, part, wanted, progress).keep(instances)
-    _end_the_rest(round, lasting, instances, kept)
+        Keeping(round, job, service_state, group_index, wanted, progress).keep(instances)
+    _end_the_rest(round, service_state, instances, kept)
     _drop_pieces(round, job, instances, kept)
     conclude(round, job, progress)
     _set_alarm(round, job, progress.next_ms)
-    round.maybe_over[job.id] = None
+    round.maybe_finished[job.id] = None
 
 
-def _is_quiet(round: Round, job: Job, lasting: Lasting) -> bool:
+def _is_quiet(round: Round, job: Job, service_state: ServiceState) -> bool:
     """Whether all of a service is as it shall be, seen from its counts: most looks end here."""
-    if lasting.status not in (STEADY, STARTING, STALLED) or lasting.down or lasting.floors:
+    if service_state.status not in (STEADY, STARTING, STALLED) or service_state.down or service_state.restart_floors:
         return False
     if round.state.nodes.draining:
         return False
-    missing = {spec.name: spec.count for spec in job.blueprint.groups}
-    specs = {spec.name: spec for spec in job.blueprint.groups}
+    missing = {spec.name: spec.count for spec in job.spec_version.groups}
+    specs = {spec.name: spec for spec in job.spec_version.groups}
     running = 0
-    for group in job.groups:
+    for group in job.task_sets:
         name, counts = group.spec.name, group.counts
         if group.node or name not in specs or counts[TaskState.SUCCEEDED] or counts[TaskState.CANCELLED]:
             return False
-        if group.blueprint is not job.blueprint and not is_same_work(group.spec, specs[name]):
+        if group.spec_version is not job.spec_version and not is_same_work(group.spec, specs[name]):
             return False
         missing[name] -= group.count
         running += counts[TaskState.RUNNING]
     if any(missing.values()):
         return False
-    return lasting.status != STARTING or running < sum(spec.count for spec in specs.values())
+    return service_state.status != STARTING or running < sum(spec.count for spec in specs.values())
 
 
-def _end_the_rest(round: Round, lasting: Lasting, instances: dict[Key, Instance], kept: set[Key]) -> None:
+def _end_the_rest(round: Round, service_state: ServiceState, instances: dict[Key, Instance], kept: set[Key]) -> None:
     """What nobody asks for any more, and instances that were taken down."""
     for key, instance in instances.items():
-        is_down = lasting.is_down(*key)
+        is_down = service_state.is_down(*key)
         if key in kept and not is_down:
             continue
         for member in instance.members:
@@ -111,12 +111,12 @@ def _drop_pieces(round: Round, job: Job, instances: dict[Key, Instance], kept: s
     faces = {(instances[key].face.group.number, instances[key].face.index) for key in instances.keys() & kept}
     pieces = {member.group.number: member.group for instance in instances.values() for member in instance.members}
     for number, piece in sorted(pieces.items()):
-        if piece.is_over and not any((number, index) in faces for index in range(piece.count)):
-            round.record(c.GroupDropped(job.id, number, piece.job.ref))
+        if piece.is_finished and not any((number, index) in faces for index in range(piece.count)):
+            round.record(c.TaskSetDropped(job.id, number, piece.job.ref))
 
 
 def _set_alarm(round: Round, job: Job, at_ms: int | None) -> None:
-    alarms = round.state.lasting.alarms
-    if at_ms is not None and (job.id not in alarms or at_ms < alarms[job.id]):
-        alarms[job.id] = at_ms
-        round.timers.add_job(at_ms, TimerKind.LASTING, job.id)
+    next_check_ms = round.state.services.next_check_ms
+    if at_ms is not None and (job.id not in next_check_ms or at_ms < next_check_ms[job.id]):
+        next_check_ms[job.id] = at_ms
+        round.timers.add_job(at_ms, TimerKind.LONG_RUNNING, job.id)

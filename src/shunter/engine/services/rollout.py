@@ -14,9 +14,9 @@ from shunter.engine.round import Round
 from shunter.engine.services.instances import Instance, Key, Member, ailment, is_same_work
 from shunter.engine.services.task_sets import add_piece, is_left
 from shunter.engine.services.update import Progress
-from shunter.engine.state.records import Group, Job
-from shunter.engine.state.registries.services import RESTARTING, STARTING, UNDER_WAY, Lasting
-from shunter.model.job.spec import EVERYWHERE, SERVICE, GroupSpec
+from shunter.engine.state.records import Job, TaskSet
+from shunter.engine.state.registries.services import IN_PROGRESS, RESTARTING, STARTING, ServiceState
+from shunter.model.job.spec import PER_NODE, SERVICE, GroupSpec
 from shunter.model.lifecycles import TaskState
 
 STARTS_MAX = 500  # nodes that a job begins to use in one round
@@ -44,8 +44,8 @@ def end_member(round: Round, member: Member, reason: str) -> None:
 class Keeping:
     round: Round
     job: Job
-    lasting: Lasting
-    part: int
+    service_state: ServiceState
+    group_index: int
     wanted: Wanted
     progress: Progress
     missing: list[int] = field(default_factory=list)
@@ -59,12 +59,12 @@ class Keeping:
 
     @property
     def spec(self) -> GroupSpec:
-        return self.job.blueprint.groups[self.part]
+        return self.job.spec_version.groups[self.group_index]
 
     def keep(self, instances: dict[Key, Instance]) -> None:
         name = self.spec.name
         for index in self.wanted.kept:
-            if self.lasting.is_down(name, index):
+            if self.service_state.is_down(name, index):
                 continue
             instance = instances.get((name, index))
             if instance is None:
@@ -74,7 +74,7 @@ class Keeping:
         self._start_missing()
         for member in self.leaving:
             like = None if member.is_fresh or self._may_replace(member) else member.group
-            self._add([member.shown], 0, "its node is drained", like)
+            self._add([member.visible_index], 0, "its node is drained", like)
         self._replace_stale()
 
     # ---- what is the matter with an instance ----
@@ -96,7 +96,7 @@ class Keeping:
             return
         lead = self._leading(staying)
         good = [member for member in staying if self._is_like(member, lead) and not self._is_leaving(member)]
-        if len(alive) > 1 or self.lasting.status in UNDER_WAY or self.lasting.status == STARTING:
+        if len(alive) > 1 or self.service_state.status in IN_PROGRESS or self.service_state.status == STARTING:
             self._wait_for_health(good)
         well = [member for member in good if member.is_well(now_ms)]
         if well:
@@ -131,11 +131,11 @@ class Keeping:
         if member.state != _QUEUED or not member.is_fresh or member.group.node:
             return False
         key, job = member.group.task_class.key, self.job
-        if key.priority < job.priority and any(map(self._runs_by_less, job.groups)):
+        if key.priority < job.priority and any(map(self._runs_by_less, job.task_sets)):
             return False
         return (key.priority, key.queue, key.deadline_ms) != (job.priority, job.options.queue, job.deadline_ms)
 
-    def _runs_by_less(self, piece: Group) -> bool:
+    def _runs_by_less(self, piece: TaskSet) -> bool:
         is_live = any(piece.counts[TaskState.ASSIGNED : TaskState.SUCCEEDED])
         return is_live and piece.task_class.key.priority < self.job.priority
 
@@ -144,7 +144,7 @@ class Keeping:
         newest = instance.members[-1]
         has_ended_itself = newest.state in _ENDED_BY_THEMSELVES
         if has_ended_itself and (newest.is_fresh or not self._may_replace(newest)):
-            self.progress.is_pending |= self.lasting.status == STARTING and newest.state == _FAILED
+            self.progress.is_pending |= self.service_state.status == STARTING and newest.state == _FAILED
             if newest.state == _FAILED and self.wanted.may_start(instance.index):
                 self.unwell.append(newest)
             else:
@@ -179,9 +179,9 @@ class Keeping:
         self._free(newest)
         if self._is_of_update(newest):
             self._await_successor(newest)
-        elif self.lasting.status == STARTING:
+        elif self.service_state.status == STARTING:
             self.progress.is_pending = True
-        elif self.lasting.status in UNDER_WAY and self._is_late(newest):
+        elif self.service_state.status in IN_PROGRESS and self._is_late(newest):
             self.unwell.append(newest)
         if newest.state == _QUEUED and newest.is_fresh:
             now_ms = self.round.now_ms
@@ -192,7 +192,7 @@ class Keeping:
                 end_member(self.round, member, self._why_replaced())
 
     def _await_successor(self, newest: Member) -> None:
-        if newest.state == _QUEUED and not self.wanted.may_start(newest.shown):
+        if newest.state == _QUEUED and not self.wanted.may_start(newest.visible_index):
             return
         self.coming += 1
         self.progress.is_pending = True
@@ -207,28 +207,28 @@ class Keeping:
         if not group.node or self.job.type != SERVICE or member.state != _QUEUED:
             return
         if self.round.state.table.attempt[group.base + member.index] or self._is_late(member):
-            self.round.record(c.GroupFreed(self.job.id, group.number, group.job.ref))
+            self.round.record(c.TaskSetUnpinned(self.job.id, group.number, group.job.ref))
 
     def _is_leaving(self, member: Member) -> bool:
         return self.job.type == SERVICE and member.node in self.round.state.nodes.draining
 
     def _may_replace(self, member: Member) -> bool:
         """Where its successor could start, and as far as the update goes."""
-        is_kept = is_left(self.lasting, member.group, member.index, member.node)
-        return self.wanted.may_start(member.shown) and not is_kept
+        is_kept = is_left(self.service_state, member.group, member.index, member.node)
+        return self.wanted.may_start(member.visible_index) and not is_kept
 
     def _node_of(self, member: Member) -> int:
         """Where its successor must run: there, if only what is there is updated; else 0."""
-        return self.lasting.node if member.node == self.lasting.node else 0
+        return self.service_state.node if member.node == self.service_state.node else 0
 
     def _is_of_update(self, member: Member) -> bool:
         """Whether it came by the update, or by a restart of its instance."""
-        number, lasting = member.group.number, self.lasting
+        number, service_state = member.group.number, self.service_state
         if not member.is_fresh:
             return False
-        if lasting.status in UNDER_WAY and number >= lasting.first_piece:
+        if service_state.status in IN_PROGRESS and number >= service_state.first_task_set:
             return True
-        floor = lasting.floor(self.spec.name, member.shown)
+        floor = service_state.restart_floor(self.spec.name, member.visible_index)
         return 0 < floor <= number
 
     def _wait_for_health(self, members: Iterable[Member]) -> None:
@@ -241,7 +241,7 @@ class Keeping:
         if self.job.is_held:
             return False
         table, row = self.round.state.table, member.group.base + member.index
-        since_ms = self.lasting.asked_ms(member.group.number)
+        since_ms = self.service_state.requested_ms(member.group.number)
         if table.lost[row]:
             since_ms = max(since_ms, int(table.ended_ms[row]))
         due_ms = since_ms + int(self.spec.update.deadline_s * 1000)
@@ -261,7 +261,7 @@ class Keeping:
 
     def _start_missing(self) -> None:
         """Neighbours are one piece; on nodes of their own, each is, and so many at most in one round."""
-        if self.job.type in EVERYWHERE:
+        if self.job.type in PER_NODE:
             for index in self.missing[:STARTS_MAX]:
                 self._add([index], 0, "")
             if len(self.missing) > STARTS_MAX:
@@ -281,7 +281,9 @@ class Keeping:
         update, now_ms = self.spec.update, self.round.now_ms
         slots = update.parallel - self.coming
         down = (
-            sum(self.lasting.is_down(self.spec.name, index) for index in self.wanted.kept) if self.lasting.down else 0
+            sum(self.service_state.is_down(self.spec.name, index) for index in self.wanted.kept)
+            if self.service_state.down
+            else 0
         )
         least = len(self.wanted.kept) - down - self.absent - update.unavailable_max
         for member in self.in_the_way if update.unavailable_max else ():
@@ -317,17 +319,17 @@ class Keeping:
 
     def _why_replaced(self) -> str:
         """For whoever looks for a task that has been replaced."""
-        if self.lasting.status == RESTARTING:
+        if self.service_state.status == RESTARTING:
             return "replaced: restarted"
-        is_updated = self.lasting.status in UNDER_WAY
+        is_updated = self.service_state.status in IN_PROGRESS
         return f"replaced by version {self.job.version}" if is_updated else "replaced"
 
-    def _add(self, shown: list[int], node: int, reason: str, like: Group | None = None) -> None:
+    def _add(self, visible_indexes: list[int], node: int, reason: str, like: TaskSet | None = None) -> None:
         """With a node, to run just there."""
-        if self.job.type in EVERYWHERE:
-            node = shown[0] + 1
-        add_piece(self.round, self.job, self.part, shown, node, reason, like)
+        if self.job.type in PER_NODE:
+            node = visible_indexes[0] + 1
+        add_piece(self.round, self.job, self.group_index, visible_indexes, node, reason, like)
 
     def _name(self, member: Member) -> str:
-        group = "" if len(self.job.blueprint.groups) == 1 else f"{self.spec.name}/"
-        return f"{self.job.name}/{group}{member.shown}"
+        group = "" if len(self.job.spec_version.groups) == 1 else f"{self.spec.name}/"
+        return f"{self.job.name}/{group}{member.visible_index}"

@@ -15,7 +15,7 @@ from shunter.engine.jobs.job_timers import set_job_timers
 from shunter.engine.round import Round
 from shunter.engine.state.apply_services import GROUPS_DECODER, is_same_but_for_counts, version_of
 from shunter.engine.state.records import Job
-from shunter.engine.state.registries.services import STALLED, STARTING, STEADY, UNDER_WAY, UPDATING, Version
+from shunter.engine.state.registries.services import IN_PROGRESS, STALLED, STARTING, STEADY, UPDATING, JobVersion
 from shunter.model.errors import Conflict, Invalid, NotFound, Problem
 from shunter.model.job.spec import COUNT_MAX, PLAIN, SERVICE, JobOptions, JobSpec
 from shunter.model.lifecycles import JobState
@@ -60,7 +60,7 @@ def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None
     if node is not None:
         reason += f", on node {node} only"
     change = c.JobUpdated(
-        job.id, version, spec.priority, spec.labels, msgspec.Raw(round.state.blueprint(spec.groups)),
+        job.id, version, spec.priority, spec.labels, msgspec.Raw(round.state.encode_groups(spec.groups)),
         _options_body(spec.options), round.now_ms, reason, job.ref, "scale" if is_scaling else "update", node_id,
     )  # fmt: skip
     _record(round, change)
@@ -68,7 +68,7 @@ def on_update(round: Round, job: Job, spec: JobSpec, user: str, node: str | None
 
 def is_on_one_node(round: Round, job: Job) -> bool:
     """Whether the present spec was asked for on one node only: the same one, for all, is news then."""
-    return job.is_lasting and round.state.lasting.jobs[job.id].node != 0
+    return job.is_long_running and round.state.services.jobs[job.id].node != 0
 
 
 def refuse_update(job: Job, spec: JobSpec) -> None:
@@ -83,7 +83,7 @@ def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> No
     job = _lasting_job(round, job_id)
     if job.type != SERVICE:
         raise _refused(job, "has one task on each matching node", "change its constraints or the nodes' labels instead")
-    groups = {spec.name: spec for spec in job.blueprint.groups}
+    groups = {spec.name: spec for spec in job.spec_version.groups}
     for name, count in counts.items():
         name = _group_name(job, name)
         if not 0 <= count <= COUNT_MAX:
@@ -91,19 +91,21 @@ def on_scale(round: Round, job_id: int, counts: dict[str, int], user: str) -> No
         if groups[name].entries or groups[name].array:
             raise _refused(job, "has a task for each entry or number of its manifest", "change the manifest instead")
         groups[name] = replace(groups[name], count=count)
-    if all(spec is groups[spec.name] or spec == groups[spec.name] for spec in job.blueprint.groups):
+    if all(spec is groups[spec.name] or spec == groups[spec.name] for spec in job.spec_version.groups):
         return
     said = ", ".join(f"{name} {spec.count}" for name, spec in groups.items())
-    body = round.state.blueprint(tuple(groups.values()))
+    body = round.state.encode_groups(tuple(groups.values()))
     _change_spec(round, job, body, "scale", f"scaled by {user}: {said}")
 
 
 def on_rollback(round: Round, job_id: int, user: str) -> None:
     """Back to the last good version, or from a good one to the one before. Counts stay as they are."""
     job = _lasting_job(round, job_id)
-    lasting = round.state.lasting.jobs[job.id]
-    target = lasting.good if lasting.status in (UPDATING, STALLED) else lasting.before
-    if target is None or is_same_but_for_counts(target.groups, job.blueprint.body):
+    service_state = round.state.services.jobs[job.id]
+    target = (
+        service_state.stable_version if service_state.status in (UPDATING, STALLED) else service_state.previous_version
+    )
+    if target is None or is_same_but_for_counts(target.groups, job.spec_version.body):
         raise _refused(job, "has no earlier version that was good", "submit the manifest that it shall have")
     _go_back(round, job, target, f"rolled back to version {target.number} by {user}")
 
@@ -112,36 +114,38 @@ def on_restart(round: Round, job_id: int, task: tuple[str, int] | None, user: st
     """Replace all instances, or one, by fresh ones of the same spec; one that was down or has failed comes back."""
     job = _lasting_job(round, job_id)
     if task is None:
-        _change_spec(round, job, job.blueprint.body, "restart", f"restarted by {user}")
+        _change_spec(round, job, job.spec_version.body, "restart", f"restarted by {user}")
         return
     name, index = _group_name(job, task[0]), task[1]
     _require_instance(round, job, name, index)
-    round.record(c.InstanceRenewed(job.id, name, index, round.now_ms, job.ref))
-    round.stirred[job.id, 0] = None
+    round.record(c.InstanceRestartRequested(job.id, name, index, round.now_ms, job.ref))
+    round.dirty_jobs[job.id, 0] = None
 
 
 def conclude(round: Round, job: Job, progress: Progress) -> None:
     """Where an update has come to: good, or bad and rolled back, or bad and left where it is."""
-    lasting = round.state.lasting.jobs[job.id]
-    if progress.failure and lasting.status != STEADY:
-        good = lasting.good
-        can_go_back = good is not None and not is_same_but_for_counts(good.groups, job.blueprint.body)
-        if lasting.status == UPDATING and progress.may_roll_back and good is not None and can_go_back:
-            _go_back(round, job, good, f"rolled back to version {good.number}: {progress.failure}")
+    service_state = round.state.services.jobs[job.id]
+    if progress.failure and service_state.status != STEADY:
+        stable_version = service_state.stable_version
+        can_go_back = stable_version is not None and not is_same_but_for_counts(
+            stable_version.groups, job.spec_version.body
+        )
+        if service_state.status == UPDATING and progress.may_roll_back and stable_version is not None and can_go_back:
+            _go_back(round, job, stable_version, f"rolled back to version {stable_version.number}: {progress.failure}")
         else:
             _settle(round, job, False, progress.failure)
-    elif not progress.is_pending and (lasting.status in UNDER_WAY or lasting.status == STARTING):
+    elif not progress.is_pending and (service_state.status in IN_PROGRESS or service_state.status == STARTING):
         _settle(round, job, True, "")
 
 
-def _go_back(round: Round, job: Job, target: Version, reason: str) -> None:
+def _go_back(round: Round, job: Job, target: JobVersion, reason: str) -> None:
     """To what the tasks were; how many there are stays as it was asked for last."""
-    counts = {spec.name: spec.count for spec in job.blueprint.groups}
+    counts = {spec.name: spec.count for spec in job.spec_version.groups}
     groups = tuple(
         replace(spec, count=counts.get(spec.name, spec.count)) for spec in GROUPS_DECODER.decode(target.groups)
     )
     change = c.JobUpdated(
-        job.id, job.version + 1, target.priority, target.labels, msgspec.Raw(round.state.blueprint(groups)),
+        job.id, job.version + 1, target.priority, target.labels, msgspec.Raw(round.state.encode_groups(groups)),
         msgspec.Raw(target.options), round.now_ms, reason, job.ref, "rollback",
     )  # fmt: skip
     _record(round, change)
@@ -156,23 +160,23 @@ def _change_spec(round: Round, job: Job, body: bytes, how: str, reason: str) -> 
     _record(round, change)
 
 
-def _settle(round: Round, job: Job, is_good: bool, reason: str) -> None:
-    round.record(c.UpdateSettled(job.id, job.version, is_good, round.now_ms, reason, job.ref))
+def _settle(round: Round, job: Job, is_stable: bool, reason: str) -> None:
+    round.record(c.RolloutSettled(job.id, job.version, is_stable, round.now_ms, reason, job.ref))
 
 
 def _record(round: Round, change: c.JobUpdated) -> None:
     round.record(change)
     job = round.state.jobs[change.job]
-    if change.how in ("update", "rollback"):  # it may have other times now
+    if change.cause in ("update", "rollback"):  # it may have other times now
         set_job_timers(round.timers, round.state, job)
         release(round, job)
-    round.stirred[job.id, 0] = None
+    round.dirty_jobs[job.id, 0] = None
 
 
 def _is_same_but_for_counts(job: Job, spec: JobSpec) -> bool:
     if (job.priority, job.labels, job.options) != (spec.priority, spec.labels, spec.options):
         return False
-    return [replace(group, count=0) for group in job.blueprint.groups] == [
+    return [replace(group, count=0) for group in job.spec_version.groups] == [
         replace(group, count=0) for group in spec.groups
     ]
 
@@ -185,7 +189,7 @@ def _lasting_job(round: Round, job_id: int) -> Job:
     job = round.state.jobs.get(job_id)
     if job is None:
         raise Conflict("the job has ended")
-    if not job.is_lasting:
+    if not job.is_long_running:
         fix = f"run it again when it has ended: shunter retry {job.name}"
         if job.options.application:
             fix = "its Scheduling runs it: delete that, and make another"
@@ -196,7 +200,7 @@ def _lasting_job(round: Round, job_id: int) -> Job:
 
 
 def _group_name(job: Job, name: str) -> str:
-    names = [spec.name for spec in job.blueprint.groups]
+    names = [spec.name for spec in job.spec_version.groups]
     if not name and len(names) == 1:
         return names[0]
     if not name:
@@ -209,10 +213,10 @@ def _group_name(job: Job, name: str) -> str:
 
 def _require_instance(round: Round, job: Job, name: str, index: int) -> None:
     if job.type == SERVICE:
-        count = next(spec.count for spec in job.blueprint.groups if spec.name == name)
+        count = next(spec.count for spec in job.spec_version.groups if spec.name == name)
         if not 0 <= index < count:
             raise NotFound(f"job {job.name} has no task {index}: its tasks are 0 to {count - 1}")
-    elif (name, index + 1) not in round.state.lasting.homes.get(job.id, {}):
+    elif (name, index + 1) not in round.state.services.task_sets_by_node.get(job.id, {}):
         raise NotFound(f"job {job.name} has no task {index} now")
 
 

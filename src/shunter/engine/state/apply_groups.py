@@ -13,9 +13,9 @@ import numpy as np
 
 from shunter.engine import changes as c
 from shunter.engine.state import apply_services, task_classes
-from shunter.engine.state.ready_runs import unqueue
-from shunter.engine.state.records import STATES, Blueprint, Group, Job, runs_of
-from shunter.model.job.spec import EVERYWHERE
+from shunter.engine.state.ready_runs import remove_ready
+from shunter.engine.state.records import STATE_COUNT, Job, SpecVersion, TaskSet, ranges_of
+from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState
 
 if TYPE_CHECKING:
@@ -24,37 +24,46 @@ if TYPE_CHECKING:
 _QUEUED, _WAITING = int(TaskState.QUEUED), int(TaskState.WAITING)
 
 
-def group_added(state: State, change: c.GroupAdded) -> None:
-    job, shown = state.jobs[change.job], tuple(change.shown)
-    blueprint = state.known_group(job.id, change.like).blueprint if change.like >= 0 else None
-    add_group(state, job, change.part, len(shown), is_waiting=True, shown=shown, node=change.node, blueprint=blueprint)
-    apply_services.group_added(state, change)
+def task_set_added(state: State, change: c.TaskSetAdded) -> None:
+    job, visible_index = state.jobs[change.job], tuple(change.visible_index)
+    spec_version = state.require_task_set(job.id, change.copy_of).spec_version if change.copy_of >= 0 else None
+    add_task_set(
+        state,
+        job,
+        change.group_index,
+        len(visible_index),
+        is_waiting=True,
+        visible_index=visible_index,
+        node=change.node,
+        spec_version=spec_version,
+    )
+    apply_services.task_set_added(state, change)
 
 
-def group_dropped(state: State, change: c.GroupDropped) -> None:
-    group = state.known_group(change.job, change.number)
-    apply_services.group_dropped(state, group)
-    group.job.groups.remove(group)
-    if group.node and group.job.type in EVERYWHERE:
-        state.lasting.drop(group)
-    drop_group(state, group)
+def task_set_dropped(state: State, change: c.TaskSetDropped) -> None:
+    task_set = state.require_task_set(change.job, change.number)
+    apply_services.task_set_dropped(state, task_set)
+    task_set.job.task_sets.remove(task_set)
+    if task_set.node and task_set.job.type in PER_NODE:
+        state.services.drop(task_set)
+    drop_task_set(state, task_set)
 
 
-def group_freed(state: State, change: c.GroupFreed) -> None:
+def task_set_unpinned(state: State, change: c.TaskSetUnpinned) -> None:
     """What is queued of it joins the class of those that may run anywhere."""
-    group = state.known_group(change.job, change.number)
-    older = group.task_class
-    _unready(group)
-    group.node = 0
-    group.task_class = task_classes.class_of(state, group.job, group.part, 0, group.blueprint)
-    state.slots.put(group.slot, group.task_class)
-    group.in_queue = False
-    group.task_class.members += 1
-    older.members -= 1
-    older.groups = deque(each for each in older.groups if each is not group)
-    task_classes.drop_if_unused(state, older)
-    if not group.job.is_held:
-        queue_again(state, group)
+    task_set = state.require_task_set(change.job, change.number)
+    old_class = task_set.task_class
+    _clear_ready(task_set)
+    task_set.node = 0
+    task_set.task_class = task_classes.class_of(state, task_set.job, task_set.group_index, 0, task_set.spec_version)
+    state.task_set_columns.put(task_set.slot, task_set.task_class)
+    task_set.in_queue = False
+    task_set.task_class.task_set_count += 1
+    old_class.task_set_count -= 1
+    old_class.task_sets = deque(each for each in old_class.task_sets if each is not task_set)
+    task_classes.drop_class_if_unused(state, old_class)
+    if not task_set.job.is_held:
+        make_queued_ready(state, task_set)
 
 
 def job_held(state: State, change: c.JobHeld) -> None:
@@ -65,102 +74,117 @@ def job_held(state: State, change: c.JobHeld) -> None:
     job.is_held = change.is_held
     if not job.is_held:
         apply_services.job_released(state, job, change.at_ms)
-    for group in job.groups:
+    for task_set in job.task_sets:
         if change.is_held:
-            _unready(group, change.at_ms)
+            _clear_ready(task_set, change.at_ms)
         else:
-            queued = state.table.state[group.base : group.base + group.count] == _QUEUED
-            state.table.ended_ms[group.base : group.base + group.count][queued] = change.at_ms  # queued since now
-            queue_again(state, group)
+            queued = state.table.state[task_set.base : task_set.base + task_set.count] == _QUEUED
+            state.table.ended_ms[task_set.base : task_set.base + task_set.count][queued] = (
+                change.at_ms
+            )  # queued since now
+            make_queued_ready(state, task_set)
 
 
-def add_group(
+def add_task_set(
     state: State,
     job: Job,
-    part: int,
+    group_index: int,
     count: int,
     *,
     is_waiting: bool,
-    shown: tuple[int, ...] | None = None,
+    visible_index: tuple[int, ...] | None = None,
     node: int = 0,
-    blueprint: Blueprint | None = None,
+    spec_version: SpecVersion | None = None,
 ) -> None:
     """Of the job's present blueprint, or another."""
-    blueprint = blueprint or job.blueprint
-    counts = [0] * STATES
+    spec_version = spec_version or job.spec_version
+    counts = [0] * STATE_COUNT
     counts[_WAITING if is_waiting else _QUEUED] = count
     base = state.table.allocate(count)
-    task_class = task_classes.class_of(state, job, part, node, blueprint)
-    blueprint.users += 1
-    group = Group(job, job.next_group, count, base, 0, counts, [], task_class, blueprint, part, node=node, shown=shown)
-    adopt_group(state, group)
+    task_class = task_classes.class_of(state, job, group_index, node, spec_version)
+    spec_version.ref_count += 1
+    task_set = TaskSet(
+        job,
+        job.next_task_set,
+        count,
+        base,
+        0,
+        counts,
+        [],
+        task_class,
+        spec_version,
+        group_index,
+        node=node,
+        visible_index=visible_index,
+    )
+    register_task_set(state, task_set)
     if is_waiting:
         state.table.state[base : base + count] = _WAITING
     else:
-        state.make_ready(group, 0, count - 1)
+        state.make_ready(task_set, 0, count - 1)
 
 
-def adopt_group(state: State, group: Group) -> None:
+def register_task_set(state: State, task_set: TaskSet) -> None:
     """Give a group that has its rows a slot, and count it."""
-    group.slot = state.free_slots.pop() if state.free_slots else len(state.groups)
-    if group.slot == len(state.groups):
-        state.groups.append(group)
+    task_set.slot = state.free_slots.pop() if state.free_slots else len(state.task_sets)
+    if task_set.slot == len(state.task_sets):
+        state.task_sets.append(task_set)
     else:
-        state.groups[group.slot] = group
-    state.slots.put(group.slot, group.task_class)
-    if group.count == 1:
-        state.table.group[group.base] = group.slot
+        state.task_sets[task_set.slot] = task_set
+    state.task_set_columns.put(task_set.slot, task_set.task_class)
+    if task_set.count == 1:
+        state.table.group[task_set.base] = task_set.slot
     else:
-        state.table.group[group.base : group.base + group.count] = group.slot
-    group.job.groups.append(group)
-    group.job.next_group = max(group.job.next_group, group.number + 1)
-    group.task_class.members += 1
-    for each, count in enumerate(group.counts):
+        state.table.group[task_set.base : task_set.base + task_set.count] = task_set.slot
+    task_set.job.task_sets.append(task_set)
+    task_set.job.next_task_set = max(task_set.job.next_task_set, task_set.number + 1)
+    task_set.task_class.task_set_count += 1
+    for each, count in enumerate(task_set.counts):
         if count:
             state.task_counts[each] += count
-    if group.spec.affinity and group.repels:
-        state.repelling[group.slot] = group
-    if group.node and group.job.type in EVERYWHERE:
-        state.lasting.adopt(group)
+    if task_set.spec.affinity and task_set.has_anti_affinity:
+        state.anti_affinity_task_sets[task_set.slot] = task_set
+    if task_set.node and task_set.job.type in PER_NODE:
+        state.services.add(task_set)
 
 
-def drop_group(state: State, group: Group) -> None:
-    for each, count in enumerate(group.counts):
+def drop_task_set(state: State, task_set: TaskSet) -> None:
+    for each, count in enumerate(task_set.counts):
         if count:
             state.task_counts[each] -= count
-    state.table.release(group.base, group.count)
-    state.groups[group.slot] = None
-    state.repelling.pop(group.slot, None)
-    state.free_slots.append(group.slot)
-    group.ready = []
-    group.task_class.members -= 1
-    task_classes.drop_if_unused(state, group.task_class)
-    state.leave_blueprint(group.blueprint)
+    state.table.release(task_set.base, task_set.count)
+    state.task_sets[task_set.slot] = None
+    state.anti_affinity_task_sets.pop(task_set.slot, None)
+    state.free_slots.append(task_set.slot)
+    task_set.ready = []
+    task_set.task_class.task_set_count -= 1
+    task_classes.drop_class_if_unused(state, task_set.task_class)
+    state.release_spec_version(task_set.spec_version)
 
 
-def queue_again(state: State, group: Group) -> None:
+def make_queued_ready(state: State, task_set: TaskSet) -> None:
     """Let all queued tasks of a group be placed, but for those that wait out their back-off."""
-    delayed, group.delayed = group.delayed, None
-    queued = np.flatnonzero(state.table.state[group.base : group.base + group.count] == _QUEUED)
+    delayed, task_set.delayed = task_set.delayed, None
+    queued = np.flatnonzero(state.table.state[task_set.base : task_set.base + task_set.count] == _QUEUED)
     if delayed:
         queued = queued[~np.isin(queued, list(delayed))]
-    for first, last in reversed(list(runs_of(queued))):
-        state.make_ready(group, first, last)
-    group.delayed = delayed
+    for first, last in reversed(list(ranges_of(queued))):
+        state.make_ready(task_set, first, last)
+    task_set.delayed = delayed
 
 
-def _unready(group: Group, now_ms: int = 0) -> None:
+def _clear_ready(task_set: TaskSet, now_ms: int = 0) -> None:
     """What was due by now may have been ready or not, which replay does not know: it is not delayed any more."""
-    delayed, group.delayed = group.delayed, None
-    for first, last, _ in list(group.ready):
-        unqueue(group, first, last)
+    delayed, task_set.delayed = task_set.delayed, None
+    for first, last, _ in list(task_set.ready):
+        remove_ready(task_set, first, last)
     if delayed is not None:
-        group.delayed = {index: due_ms for index, due_ms in delayed.items() if due_ms > now_ms}
+        task_set.delayed = {index: due_ms for index, due_ms in delayed.items() if due_ms > now_ms}
 
 
 APPLIERS: dict[type, Callable[[Any, Any], None]] = {
-    c.GroupAdded: group_added,
-    c.GroupDropped: group_dropped,
-    c.GroupFreed: group_freed,
+    c.TaskSetAdded: task_set_added,
+    c.TaskSetDropped: task_set_dropped,
+    c.TaskSetUnpinned: task_set_unpinned,
     c.JobHeld: job_held,
 }

@@ -26,23 +26,23 @@ def lanes_set(state: State, change: c.LanesSet) -> None:
     record.width += added
     record.touch()
     state.nodes.reserve(change.node, record.amounts, added)
-    record.holder.add(record.amounts, added)
-    state.queue_widths[record.key.queue] += added
+    record.user_usage.add(record.amounts, added)
+    state.queue_lanes[record.key.queue] += added
     for resource, need in record.licences:
         state.licences_used[resource] += need * added
     if not change.width:
         del record.lanes[change.node]
         del state.nodes.records[change.node].lanes[change.class_id]
-        task_classes.drop_if_unused(state, record)
+        task_classes.drop_class_if_unused(state, record)
     if record.key.rules is not None and record.key.rules.exclusive:
-        _settle_owner(state, change.node)
+        _update_owner(state, change.node)
 
 
-def _settle_owner(state: State, node: int) -> None:
+def _update_owner(state: State, node: int) -> None:
     """A node belongs to the job that has exclusive lanes there."""
     rules = (lanes.task_class.key.rules for lanes in state.nodes.records[node].lanes.values())
     owner = next((rule.job for rule in rules if rule is not None and rule.exclusive), 0)
-    state.nodes.own(node, owner)
+    state.nodes.set_owner(node, owner)
 
 
 APPLIERS: dict[type, Callable[[Any, Any], None]] = {

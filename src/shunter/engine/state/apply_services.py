@@ -1,4 +1,4 @@
-"""What changes do to the book of lasting jobs (`books.lasting`). Called by `engine.state.state`, live and in
+"""What changes do to the book of lasting jobs (`registries.service_state`). Called by `engine.state.state`, live and in
 recovery."""
 
 from __future__ import annotations
@@ -10,98 +10,104 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
-from shunter.engine.state.records import Group, Job
+from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.registries.services import (
-    PAST_MAX,
+    IN_PROGRESS,
+    REPLACED_TASKS_MAX,
     RESTARTING,
     ROLLING_BACK,
     STALLED,
     STARTING,
     STEADY,
-    UNDER_WAY,
     UPDATING,
-    Lasting,
-    PastTask,
-    Version,
+    JobVersion,
+    ReplacedTask,
+    ServiceState,
 )
-from shunter.model.job.spec import EVERYWHERE, PLAIN, GroupSpec
+from shunter.model.job.spec import PER_NODE, PLAIN, GroupSpec
 
 if TYPE_CHECKING:
     from shunter.engine.state.state import State
 
 GROUPS_DECODER = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
-_STATUS = {"update": UPDATING, "rollback": ROLLING_BACK, "restart": RESTARTING}
+_STATUS_BY_CAUSE = {"update": UPDATING, "rollback": ROLLING_BACK, "restart": RESTARTING}
 
 
-def job_opened(state: State, job: Job) -> None:
+def service_submitted(state: State, job: Job) -> None:
     """A service is good once all of it runs well. A job that runs everywhere may never have all its nodes: it is good
     from the start."""
-    lasting = Lasting(began_ms=job.submitted_ms)
-    if job.type in EVERYWHERE:
-        lasting.status, lasting.good = STEADY, version_of(job)
-    state.lasting.jobs[job.id] = lasting
+    service_state = ServiceState(rollout_began_ms=job.submitted_ms)
+    if job.type in PER_NODE:
+        service_state.status, service_state.stable_version = STEADY, version_of(job)
+    state.services.jobs[job.id] = service_state
 
 
 def job_updated(state: State, job: Job, change: c.JobUpdated) -> None:
     """After the job has its new spec."""
-    lasting = state.lasting.jobs[job.id]
-    for key in [key for key in lasting.down if not _exists(job, key)]:
-        del lasting.down[key]
-    if change.how == "scale":
-        if lasting.status == STEADY:
-            lasting.good = version_of(job)
+    service_state = state.services.jobs[job.id]
+    for key in [key for key in service_state.down if not _instance_exists(job, key)]:
+        del service_state.down[key]
+    if change.cause == "scale":
+        if service_state.status == STEADY:
+            service_state.stable_version = version_of(job)
         return
-    if change.how != "update" or lasting.status not in (STARTING, UPDATING, STALLED):
-        lasting.first_piece = job.next_group  # else what this update leaves as it is still has to prove itself
-    if change.how != "restart" or lasting.status not in UNDER_WAY:  # a restart leaves the update what it is
-        lasting.status = _STATUS[change.how]
-    lasting.reason, lasting.began_ms, lasting.node = change.reason, change.at_ms, change.node
-    if change.how == "restart":
-        lasting.floors = {spec.name: job.next_group for spec in job.blueprint.groups}
-        lasting.down = {}
+    if change.cause != "update" or service_state.status not in (STARTING, UPDATING, STALLED):
+        service_state.first_task_set = (
+            job.next_task_set
+        )  # else what this update leaves as it is still has to prove itself
+    if change.cause != "restart" or service_state.status not in IN_PROGRESS:  # a restart leaves the update what it is
+        service_state.status = _STATUS_BY_CAUSE[change.cause]
+    service_state.reason, service_state.rollout_began_ms, service_state.node = change.reason, change.at_ms, change.node
+    if change.cause == "restart":
+        service_state.restart_floors = {spec.name: job.next_task_set for spec in job.spec_version.groups}
+        service_state.down = {}
 
 
-def group_added(state: State, change: c.GroupAdded) -> None:
-    if change.job in state.lasting.jobs:  # an application's job gets pieces, too
-        state.lasting.jobs[change.job].added_ms[change.number] = change.at_ms
+def task_set_added(state: State, change: c.TaskSetAdded) -> None:
+    if change.job in state.services.jobs:  # an application's job gets pieces, too
+        state.services.jobs[change.job].added_ms[change.number] = change.at_ms
 
 
-def group_dropped(state: State, group: Group) -> None:
+def task_set_dropped(state: State, task_set: TaskSet) -> None:
     """What was replaced is remembered for a while."""
-    lasting, table = state.lasting.jobs[group.job.id], state.table
-    lasting.added_ms.pop(group.number, None)
-    for index in range(max(group.count - PAST_MAX, 0), group.count):
-        if table.attempt[group.base + index]:
-            lasting.past.append(past_task(state, group, index))
-    del lasting.past[:-PAST_MAX]
+    service_state, table = state.services.jobs[task_set.job.id], state.table
+    service_state.added_ms.pop(task_set.number, None)
+    for index in range(max(task_set.count - REPLACED_TASKS_MAX, 0), task_set.count):
+        if table.attempt[task_set.base + index]:
+            service_state.replaced_tasks.append(replaced_task(state, task_set, index))
+    del service_state.replaced_tasks[:-REPLACED_TASKS_MAX]
 
 
-def past_task(state: State, group: Group, index: int) -> PastTask:
-    table, row = state.table, group.base + index
-    return PastTask(
-        group.spec.name, group.shows(index), group.number, int(table.state[row]), int(table.attempt[row]),
-        int(table.node[row]), int(table.exit_code[row]), int(table.started_ms[row]), int(table.ended_ms[row]),
-        int(table.log[row]), (group.reasons or {}).get(index, ""),
+def replaced_task(state: State, task_set: TaskSet, index: int) -> ReplacedTask:
+    table, row = state.table, task_set.base + index
+    return ReplacedTask(
+        task_set.spec.name, task_set.visible_index_of(index), task_set.number, int(table.state[row]),
+        int(table.attempt[row]), int(table.node[row]), int(table.exit_code[row]), int(table.started_ms[row]),
+        int(table.ended_ms[row]), int(table.log[row]), (task_set.reasons or {}).get(index, ""),
     )  # fmt: skip
 
 
-def update_settled(state: State, change: c.UpdateSettled) -> None:
+def rollout_settled(state: State, change: c.RolloutSettled) -> None:
     job = state.jobs[change.job]
-    lasting = state.lasting.jobs[change.job]
-    if lasting.status != ROLLING_BACK or not change.is_good:  # why it went back stays to be read
-        lasting.reason = change.reason
-    lasting.status = STEADY if change.is_good else STALLED
-    if change.is_good:
-        good = version_of(job)
-        if lasting.good is not None and not is_same_but_for_counts(lasting.good.groups, good.groups):
-            lasting.before = lasting.good
-        lasting.good, lasting.floors = good, {}
+    service_state = state.services.jobs[change.job]
+    if service_state.status != ROLLING_BACK or not change.is_stable:  # why it went back stays to be read
+        service_state.reason = change.reason
+    service_state.status = STEADY if change.is_stable else STALLED
+    if change.is_stable:
+        stable_version = version_of(job)
+        if service_state.stable_version is not None and not is_same_but_for_counts(
+            service_state.stable_version.groups, stable_version.groups
+        ):
+            service_state.previous_version = service_state.stable_version
+        service_state.stable_version, service_state.restart_floors = stable_version, {}
     else:  # what was restarted by itself goes on as it is
-        lasting.floors = {key: floor for key, floor in lasting.floors.items() if "/" not in key}
+        service_state.restart_floors = {
+            key: floor for key, floor in service_state.restart_floors.items() if "/" not in key
+        }
 
 
-def instance_switched(state: State, change: c.InstanceSwitched) -> None:
-    down = state.lasting.jobs[change.job].down
+def instance_down_set(state: State, change: c.InstanceDownSet) -> None:
+    down = state.services.jobs[change.job].down
     key = f"{change.group}/{change.index}"
     if change.is_down:
         down[key] = None
@@ -109,45 +115,45 @@ def instance_switched(state: State, change: c.InstanceSwitched) -> None:
         down.pop(key, None)
 
 
-def instance_renewed(state: State, change: c.InstanceRenewed) -> None:
-    job, lasting = state.jobs[change.job], state.lasting.jobs[change.job]
+def instance_restart_requested(state: State, change: c.InstanceRestartRequested) -> None:
+    job, service_state = state.jobs[change.job], state.services.jobs[change.job]
     key = f"{change.group}/{change.index}"
-    lasting.down.pop(key, None)
-    lasting.floors[key] = job.next_group
-    if lasting.status == STEADY:  # else it is to become what it was to become
-        lasting.status, lasting.reason, lasting.began_ms = RESTARTING, "", change.at_ms
-        lasting.first_piece = job.next_group
+    service_state.down.pop(key, None)
+    service_state.restart_floors[key] = job.next_task_set
+    if service_state.status == STEADY:  # else it is to become what it was to become
+        service_state.status, service_state.reason, service_state.rollout_began_ms = RESTARTING, "", change.at_ms
+        service_state.first_task_set = job.next_task_set
 
 
 def job_released(state: State, job: Job, now_ms: int) -> None:
     """What could not start while the job was held has all the time again."""
-    lasting = state.lasting.jobs.get(job.id)
-    if lasting is not None:
-        lasting.added_ms = dict.fromkeys(lasting.added_ms, now_ms)
+    service_state = state.services.jobs.get(job.id)
+    if service_state is not None:
+        service_state.added_ms = dict.fromkeys(service_state.added_ms, now_ms)
 
 
 def is_same_but_for_counts(one: bytes, other: bytes) -> bool:
     """Of the groups of two versions."""
-    return one == other or _countless(one) == _countless(other)
+    return one == other or _without_counts(one) == _without_counts(other)
 
 
-def _countless(groups: bytes) -> list[GroupSpec]:
+def _without_counts(groups: bytes) -> list[GroupSpec]:
     return [replace(spec, count=0) for spec in GROUPS_DECODER.decode(groups)]
 
 
-def version_of(job: Job) -> Version:
+def version_of(job: Job) -> JobVersion:
     options = b"\x80" if job.options == PLAIN else msgspec.msgpack.encode(job.options)
-    return Version(job.version, job.blueprint.body, options, job.priority, job.labels)
+    return JobVersion(job.version, job.spec_version.body, options, job.priority, job.labels)
 
 
-def _exists(job: Job, key: str) -> bool:
-    group, _, index = key.rpartition("/")
-    spec = next((spec for spec in job.blueprint.groups if spec.name == group), None)
-    return spec is not None and (job.type in EVERYWHERE or int(index) < spec.count)
+def _instance_exists(job: Job, key: str) -> bool:
+    name, _, index = key.rpartition("/")
+    spec = next((spec for spec in job.spec_version.groups if spec.name == name), None)
+    return spec is not None and (job.type in PER_NODE or int(index) < spec.count)
 
 
 APPLIERS: dict[type, Callable[[Any, Any], None]] = {
-    c.UpdateSettled: update_settled,
-    c.InstanceSwitched: instance_switched,
-    c.InstanceRenewed: instance_renewed,
+    c.RolloutSettled: rollout_settled,
+    c.InstanceDownSet: instance_down_set,
+    c.InstanceRestartRequested: instance_restart_requested,
 }

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from shunter.engine.state.records import ClassRecord
 
 UNKNOWN = -1  # how long its tasks run has not been asked yet
-LASTS = -2  # until they are stopped
+RUNS_UNTIL_STOPPED = -2  # until they are stopped
 ESTIMATE_MAX_MS = 2**31 - 1
-PINNED = 2**15 - 1  # the priority, for those who look for victims, of tasks that belong on one node
+PINNED_PRIORITY = 2**15 - 1  # the priority, for those who look for victims, of tasks that belong on one node
 
 
-class SlotFacts:
+class TaskSetColumns:
     def __init__(self) -> None:
         self.class_id: NDArray[np.int32] = np.zeros(64, np.int32)
         self.priority: NDArray[np.int16] = np.zeros(64, np.int16)
@@ -25,15 +25,15 @@ class SlotFacts:
         if slot >= len(self.class_id):
             self._grow(slot + 1)
         self.class_id[slot] = record.task_class.id
-        self.priority[slot] = PINNED if record.key.node else record.task_class.priority
+        self.priority[slot] = PINNED_PRIORITY if record.key.node else record.task_class.priority
         self.estimate_ms[slot] = UNKNOWN
 
-    def learn(self, slot: int, seconds: float) -> None:
+    def set_estimate(self, slot: int, seconds: float) -> None:
         """0 means that nothing is known."""
         self.estimate_ms[slot] = min(int(seconds * 1000), ESTIMATE_MAX_MS)
 
     def _grow(self, size: int) -> None:
-        more = max(size, 2 * len(self.class_id)) - len(self.class_id)
-        self.class_id = np.concatenate([self.class_id, np.zeros(more, np.int32)])
-        self.priority = np.concatenate([self.priority, np.zeros(more, np.int16)])
-        self.estimate_ms = np.concatenate([self.estimate_ms, np.full(more, UNKNOWN, np.int32)])
+        added_rows = max(size, 2 * len(self.class_id)) - len(self.class_id)
+        self.class_id = np.concatenate([self.class_id, np.zeros(added_rows, np.int32)])
+        self.priority = np.concatenate([self.priority, np.zeros(added_rows, np.int16)])
+        self.estimate_ms = np.concatenate([self.estimate_ms, np.full(added_rows, UNKNOWN, np.int32)])

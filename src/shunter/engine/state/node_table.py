@@ -17,7 +17,7 @@ ROWS_MIN = 64
 BUSY_STEP = 0.05
 
 
-class NodeColumns:
+class NodeTable:
     """Row i belongs to node id i; row 0 is no node."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class NodeColumns:
         of nodes, and have none."""
         for resource in needs:
             if not resource.startswith(LICENCE_PREFIX):
-                self._column(resource)
+                self._ensure_column(resource)
         return np.array([needs.get(resource, 0) for resource in self.view.resources], np.int64)
 
     def join(self, change: NodeJoined) -> None:
@@ -69,27 +69,27 @@ class NodeColumns:
         node.boot = change.boot
         node.address = change.address
         node.datacenter = change.datacenter
-        node.brought_labels = change.labels
-        node.brought_attributes = change.attributes
+        node.reported_labels = change.labels
+        node.reported_attributes = change.attributes
         for resource in change.capacity:
-            self._column(resource)
+            self._ensure_column(resource)
         self.view.capacity[node.id] = [self._capacity(change.capacity, resource) for resource in self.view.resources]
         self._refresh_kind(node)
         self.refresh_eligible(node)
 
-    def label(self, node: NodeRecord, labels: Mapping[str, str]) -> None:
-        node.set_labels = {**node.set_labels, **labels}
+    def override_node_labels(self, node: NodeRecord, labels: Mapping[str, str]) -> None:
+        node.override_labels = {**node.override_labels, **labels}
         self._refresh_kind(node)
 
-    def attribute(self, node: NodeRecord, attributes: Mapping[str, str]) -> None:
-        node.set_attributes = {**node.set_attributes, **attributes}
+    def override_node_attributes(self, node: NodeRecord, attributes: Mapping[str, str]) -> None:
+        node.override_attributes = {**node.override_attributes, **attributes}
         self._refresh_kind(node)
 
-    def switch(self, node: NodeRecord, by: str, reason: str) -> None:
-        node.switched_by, node.switched_because = by, reason
+    def set_cordon(self, node: NodeRecord, by: str, reason: str) -> None:
+        node.cordoned_by, node.cordon_reason = by, reason
         self.refresh_eligible(node)
 
-    def own(self, node: int, job: int) -> None:
+    def set_owner(self, node: int, job: int) -> None:
         """The job has the node for itself; 0: nobody has."""
         self.view.owner[node] = job
         self.touch(node)
@@ -102,7 +102,7 @@ class NodeColumns:
 
     def refresh_eligible(self, node: NodeRecord) -> None:
         """A node takes work when it is ready, not switched off, and its inventory has been taken in."""
-        eligible = node.state is NodeState.READY and node.is_synced and not node.switched_by
+        eligible = node.state is NodeState.READY and node.is_synced and not node.cordoned_by
         self.view.eligible[node.id] = eligible
         if node.state is NodeState.DRAINING:
             self.draining.add(node.id)
@@ -110,8 +110,8 @@ class NodeColumns:
             self.draining.discard(node.id)
         if eligible:
             self.view.ineligible_because.pop(node.id, None)
-        elif node.state is NodeState.READY and node.switched_by:
-            self.view.ineligible_because[node.id] = f"{node.switched_by}: {node.switched_because}".rstrip(": ")
+        elif node.state is NodeState.READY and node.cordoned_by:
+            self.view.ineligible_because[node.id] = f"{node.cordoned_by}: {node.cordon_reason}".rstrip(": ")
         elif node.state is NodeState.READY:
             self.view.ineligible_because[node.id] = "not connected yet"
         else:
@@ -120,7 +120,7 @@ class NodeColumns:
             )
         self.touch(node.id)
 
-    def measure(self, node: NodeRecord, busy: float) -> None:
+    def update_load(self, node: NodeRecord, busy: float) -> None:
         """Take in the measured load, in steps coarse enough that noise changes nothing."""
         step = round(min(max(busy, 0.0), 1.0) / BUSY_STEP) * BUSY_STEP
         if abs(self.view.busy[node.id] - step) > BUSY_STEP / 2:
@@ -151,7 +151,7 @@ class NodeColumns:
         self.view.kind[node.id] = kind
         self.touch(node.id)
 
-    def _column(self, resource: str) -> None:
+    def _ensure_column(self, resource: str) -> None:
         if resource in self.view.resources:
             return
         self.view.resources.append(resource)
@@ -159,15 +159,15 @@ class NodeColumns:
         self.view.capacity = np.hstack([self.view.capacity, empty + self._capacity({}, resource)])
         self.view.reserved = np.hstack([self.view.reserved, empty])
 
-    def _capacity(self, given: Mapping[str, int], resource: str) -> int:
+    def _capacity(self, reported: Mapping[str, int], resource: str) -> int:
         """Every node has each port once, without saying so."""
-        return 1 if resource.startswith(PORT_PREFIX) else given.get(resource, 0)
+        return 1 if resource.startswith(PORT_PREFIX) else reported.get(resource, 0)
 
     def _grow(self, rows: int) -> None:
-        have = self.view.capacity.shape[0]
-        if rows <= have:
+        row_count = self.view.capacity.shape[0]
+        if rows <= row_count:
             return
-        more = max(rows, have * 2) - have
+        added_rows = max(rows, row_count * 2) - row_count
         for name in ("capacity", "reserved", "busy", "tasks", "eligible", "owner", "kind", "changed"):
             old = getattr(self.view, name)
-            setattr(self.view, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))
+            setattr(self.view, name, np.concatenate([old, np.zeros((added_rows, *old.shape[1:]), old.dtype)]))

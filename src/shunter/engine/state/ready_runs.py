@@ -11,60 +11,62 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from shunter.engine.state.records import Group, Run
+from shunter.engine.state.records import ReadyRange, TaskSet
 
 
-def make_ready(group: Group, first: int, last: int, attempts: NDArray[np.uint32]) -> None:
+def make_ready(task_set: TaskSet, first: int, last: int, attempts: NDArray[np.uint32]) -> None:
     """Queued tasks may be placed now. Attempts so far may differ within the run, so it is cut where they do."""
-    _forget_delays(group, first, last)
+    _clear_delays(task_set, first, last)
     if first == last:
-        group.ready.append((first, last, int(attempts[0])))
+        task_set.ready.append((first, last, int(attempts[0])))
     else:
-        cuts = [0, *(np.flatnonzero(np.diff(attempts)) + 1).tolist(), last - first + 1]
-        for start, end in reversed(list(pairwise(cuts))):
-            group.ready.append((first + start, first + end - 1, int(attempts[start])))
-    record = group.task_class
+        boundaries = [0, *(np.flatnonzero(np.diff(attempts)) + 1).tolist(), last - first + 1]
+        for start, end in reversed(list(pairwise(boundaries))):
+            task_set.ready.append((first + start, first + end - 1, int(attempts[start])))
+    record = task_set.task_class
     record.queued += last - first + 1
     record.touch()
-    if not group.in_queue:
-        group.in_queue = True
-        _line_up(group, record.groups)
+    if not task_set.in_queue:
+        task_set.in_queue = True
+        _insert_by_age(task_set, record.task_sets)
 
 
-def _line_up(group: Group, groups: deque[Group]) -> None:
+def _insert_by_age(task_set: TaskSet, task_sets: deque[TaskSet]) -> None:
     """By the age of their jobs. A new job is the last one; one of which a task came back is one of the first."""
-    if not groups or groups[-1].job.id <= group.job.id:
-        groups.append(group)
+    if not task_sets or task_sets[-1].job.id <= task_set.job.id:
+        task_sets.append(task_set)
     else:
-        groups.insert(next(place for place, each in enumerate(groups) if each.job.id > group.job.id), group)
+        task_sets.insert(
+            next(position for position, each in enumerate(task_sets) if each.job.id > task_set.job.id), task_set
+        )
 
 
-def unqueue(group: Group, first: int, last: int) -> None:
+def remove_ready(task_set: TaskSet, first: int, last: int) -> None:
     """These tasks do not wait any more. What the engine takes is always the start of the top run."""
-    ready = group.ready
-    group.task_class.touch()
+    ready = task_set.ready
+    task_set.task_class.touch()
     if ready and ready[-1][0] == first and ready[-1][1] >= last:
         top = ready.pop()
         if top[1] > last:
             ready.append((last + 1, top[1], top[2]))
-        group.task_class.queued -= last - first + 1
+        task_set.task_class.queued -= last - first + 1
     else:
-        _forget_delays(group, first, last)
-        group.ready = [part for run in ready for part in _without(group, run, first, last)]
+        _clear_delays(task_set, first, last)
+        task_set.ready = [part for ready_range in ready for part in _subtract(task_set, ready_range, first, last)]
 
 
-def _without(group: Group, run: Run, first: int, last: int) -> list[Run]:
+def _subtract(task_set: TaskSet, ready_range: ReadyRange, first: int, last: int) -> list[ReadyRange]:
     """What is left of a run, with the class's count kept true."""
-    overlap = min(run[1], last) - max(run[0], first) + 1
+    overlap = min(ready_range[1], last) - max(ready_range[0], first) + 1
     if overlap <= 0:
-        return [run]
-    group.task_class.queued -= overlap
-    before = [(run[0], first - 1, run[2])] if run[0] < first else []
-    after = [(last + 1, run[1], run[2])] if run[1] > last else []
+        return [ready_range]
+    task_set.task_class.queued -= overlap
+    before = [(ready_range[0], first - 1, ready_range[2])] if ready_range[0] < first else []
+    after = [(last + 1, ready_range[1], ready_range[2])] if ready_range[1] > last else []
     return before + after
 
 
-def _forget_delays(group: Group, first: int, last: int) -> None:
-    if group.delayed:
-        for index in [index for index in group.delayed if first <= index <= last]:
-            del group.delayed[index]
+def _clear_delays(task_set: TaskSet, first: int, last: int) -> None:
+    if task_set.delayed:
+        for index in [index for index in task_set.delayed if first <= index <= last]:
+            del task_set.delayed[index]

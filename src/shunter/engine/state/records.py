@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from shunter.model.job.spec import LASTING, PLAIN, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
+from shunter.model.job.spec import LONG_RUNNING, PLAIN, QUEUE_DEFAULT, SYSTEM, GroupSpec, JobOptions
 from shunter.model.lifecycles import JobState, NodeState, TaskState
 from shunter.model.protocol.worker_messages import MachineStats
 from shunter.planning.view import IntArray, Rules, TaskClass
@@ -20,28 +20,28 @@ from shunter.planning.view import IntArray, Rules, TaskClass
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Run = tuple[int, int, int]  # first, last, attempts so far
+ReadyRange = tuple[int, int, int]  # first, last, attempts so far
 Amounts = tuple[tuple[int, int], ...]  # (column of the nodes' resources, amount): quicker than vectors for one row
-STATES = len(TaskState)
-BOUND_MS = 2**62  # the back-off of a task that waits for its node, which no time ends
+STATE_COUNT = len(TaskState)
+NEVER_MS = 2**62  # the back-off of a task that waits for its node, which no time ends
 
 
 @dataclass(slots=True, eq=False)
-class Blueprint:
+class SpecVersion:
     """Group specs shared by all jobs that are alike but for their names."""
 
     serial: int
     groups: tuple[GroupSpec, ...]
     body: bytes
-    users: int = 0  # jobs and pieces that follow it
+    ref_count: int = 0  # jobs and pieces that follow it
 
-    def spec_key(self, part: int) -> int:
+    def spec_key(self, group_index: int) -> int:
         """Names a group's TaskSpec in orders."""
-        return self.serial << 8 | part
+        return self.serial << 8 | group_index
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class TaskSet:
     """Tasks of a job that are alike: a group of its manifest, or a piece of one. A lasting job gets further pieces when
     it is scaled, updated or moved. `ready` is a stack of runs: the last one is placed next."""
 
@@ -51,59 +51,60 @@ class Group:
     base: int
     slot: int
     counts: list[int]
-    ready: list[Run]
+    ready: list[ReadyRange]
     task_class: ClassRecord
-    blueprint: Blueprint  # the version of the spec that these tasks follow
-    part: int  # which of the blueprint's groups
+    spec_version: SpecVersion  # the version of the spec that these tasks follow
+    group_index: int  # which of the blueprint's groups
     in_queue: bool = False
     node: int = 0  # where its tasks run or nowhere; 0 means anywhere
-    shown: tuple[int, ...] | None = None  # index -> the task index that people see; None: the same
+    visible_index: tuple[int, ...] | None = None  # index -> the task index that people see; None: the same
     delayed: dict[int, int] | None = None  # index -> not_before_ms, of queued tasks that wait out their back-off
     history: list[PastAttempt] | None = None
     reasons: dict[int, str] | None = None  # index -> why it failed, was lost or waits
-    coming_back: set[int] | None = None  # stopping tasks that are queued again once they have stopped
-    avoiding: dict[int, int] | None = None  # queued index -> the node of its last attempt, which it shall not use again
+    requeue_when_stopped: set[int] | None = None  # stopping tasks that are queued again once they have stopped
+    # queued index -> the node of its last attempt, which it shall not use again
+    avoided_nodes: dict[int, int] | None = None
     ports: dict[int, dict[str, int]] | None = None  # running index -> the host ports that it serves
     health: dict[int, tuple[bool, int]] | None = None  # running index -> whether it is healthy, and since when
 
     @property
     def spec(self) -> GroupSpec:
-        return self.blueprint.groups[self.part]
+        return self.spec_version.groups[self.group_index]
 
     @property
     def spec_key(self) -> int:
-        return self.blueprint.spec_key(self.part)
+        return self.spec_version.spec_key(self.group_index)
 
     @property
     def ref(self) -> str:
         """Its job in words; with the group where there are several, and where its indexes begin if not at 0."""
         job = self.job
-        ref = job.ref_seen or job.ref
-        if len(job.blueprint.groups) > 1:
+        ref = job.cached_ref or job.ref
+        if len(job.spec_version.groups) > 1:
             ref += f"#{self.spec.name}"
-        return ref if self.shown is None else f"{ref}+{self.shown[0]}"
+        return ref if self.visible_index is None else f"{ref}+{self.visible_index[0]}"
 
     @property
-    def back_offs(self) -> list[int]:
+    def back_off_ends_ms(self) -> list[int]:
         """When tasks that wait for their time, and for no node, may start: in ms."""
-        return [at_ms for at_ms in (self.delayed or {}).values() if at_ms < BOUND_MS]
+        return [at_ms for at_ms in (self.delayed or {}).values() if at_ms < NEVER_MS]
 
     @property
-    def repels(self) -> bool:
+    def has_anti_affinity(self) -> bool:
         """Whether some other jobs must not run beside its tasks, by the spec that these follow."""
         return any(rule.anti and rule.require and rule.to == "job" for rule in self.spec.affinity)
 
-    def shows(self, index: int) -> int:
+    def visible_index_of(self, index: int) -> int:
         """The task index that people see."""
-        return index if self.shown is None else self.shown[index]
+        return index if self.visible_index is None else self.visible_index[index]
 
     def task_name(self, index: int) -> str:
         job = self.job
-        inner = f"{self.spec.name}/" if len(job.blueprint.groups) > 1 else ""
-        return f"{job.name}/{inner}{self.shows(index)}"
+        group_prefix = f"{self.spec.name}/" if len(job.spec_version.groups) > 1 else ""
+        return f"{job.name}/{group_prefix}{self.visible_index_of(index)}"
 
     @property
-    def is_over(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether every task has reached an end."""
         return sum(self.counts[TaskState.SUCCEEDED :]) == self.count
 
@@ -123,57 +124,57 @@ class Job:
     labels: dict[str, str]
     user: str
     submitted_ms: int
-    blueprint: Blueprint
+    spec_version: SpecVersion
     options: JobOptions = PLAIN
-    groups: list[Group] = field(default_factory=list)
+    task_sets: list[TaskSet] = field(default_factory=list)
     state: JobState = JobState.PENDING
     started_ms: int = 0
     reason: str = ""
     version: int = 1  # of its spec; an update of a lasting job raises it
-    next_group: int = 0
+    next_task_set: int = 0
     is_held: bool = False
-    ref_seen: str | None = None
+    cached_ref: str | None = None
 
     @property
     def ref(self) -> str:
         """Kept once it was asked for: a job that only waits needs none."""
-        if self.ref_seen is None:
-            self.ref_seen = f"{self.namespace}/{self.name}@{self.run}"
-        return self.ref_seen
+        if self.cached_ref is None:
+            self.cached_ref = f"{self.namespace}/{self.name}@{self.run}"
+        return self.cached_ref
 
     @property
     def deadline_ms(self) -> int:
         options = self.options
         return options.deadline_ms or (self.submitted_ms + int(options.deadline_s * 1000) if options.deadline_s else 0)
 
-    def group(self, number: int) -> Group | None:
+    def task_set(self, number: int) -> TaskSet | None:
         """By its number, which is its place until a piece before it has left."""
-        groups = self.groups
-        if number < len(groups) and groups[number].number == number:
-            return groups[number]
-        place = bisect_left(groups, number, key=attrgetter("number"))  # they are only ever added at the end
-        return groups[place] if place < len(groups) and groups[place].number == number else None
+        task_sets = self.task_sets
+        if number < len(task_sets) and task_sets[number].number == number:
+            return task_sets[number]
+        position = bisect_left(task_sets, number, key=attrgetter("number"))  # they are only ever added at the end
+        return task_sets[position] if position < len(task_sets) and task_sets[position].number == number else None
 
     def counts(self) -> list[int]:
-        if len(self.groups) == 1:
-            return self.groups[0].counts
-        return [sum(group.counts[state] for group in self.groups) for state in range(STATES)]
+        if len(self.task_sets) == 1:
+            return self.task_sets[0].counts
+        return [sum(task_set.counts[state] for task_set in self.task_sets) for state in range(STATE_COUNT)]
 
-    def is_over(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether every task has reached an end, and none will come: nodes that join bring a system job more."""
         if self.type == SYSTEM and self.state is not JobState.STOPPING:
             return False
-        if not self.groups and self.state is not JobState.STOPPING:
+        if not self.task_sets and self.state is not JobState.STOPPING:
             return False
-        return all(group.is_over for group in self.groups)
+        return all(task_set.is_finished for task_set in self.task_sets)
 
     @property
     def has_gangs(self) -> bool:
-        return self.options.gang or any(spec.gang for spec in self.blueprint.groups)
+        return self.options.gang or any(spec.gang for spec in self.spec_version.groups)
 
     @property
-    def is_lasting(self) -> bool:
-        return self.type in LASTING
+    def is_long_running(self) -> bool:
+        return self.type in LONG_RUNNING
 
 
 @dataclass(slots=True, eq=False)
@@ -185,13 +186,13 @@ class Lanes:
     width: int = 0
     outstanding: int = 0
     # Not part of the committed state:
-    progress_ms: int = 0  # when the last task of it ended
+    last_progress_ms: int = 0  # when the last task of it ended
     recalled: bool = False
     may_refill: bool = False  # the policy chose this node, and what constraints ask about has not changed since
 
 
 @dataclass(slots=True, eq=False)
-class Holder:
+class UserUsage:
     """What the lanes of one user in one namespace reserve, by column of the nodes' resources."""
 
     classes: int = 0
@@ -216,7 +217,7 @@ class ClassKey(msgspec.Struct, frozen=True, array_like=True):
     queue: str = QUEUE_DEFAULT
     runtime: str = "process"
     deadline_ms: int = 0
-    alone: tuple[int, int] | None = None  # (job, part) of a group that must not share its lanes with others
+    dedicated_to: tuple[int, int] | None = None  # (job, part) of a group that must not share its lanes with others
     node: int = 0  # the only node that its tasks may use; such classes are not shown to policies
     rules: Rules | None = None
     estimate_bits: int = 0  # short ones may go where long ones must not
@@ -230,12 +231,12 @@ class ClassRecord:
     task_class: TaskClass
     vector: IntArray
     amounts: Amounts  # the same, without what it does not need
-    touched: dict[int, None]  # the state's: classes of which something that policies see has changed
-    holder: Holder
+    dirty_classes: dict[int, None]  # the state's: classes of which something that policies see has changed
+    user_usage: UserUsage
     licences: tuple[tuple[str, int], ...]  # that a lane needs
     queued: int = 0  # ready to be placed; back-off not counted
-    members: int = 0  # unfinished groups
-    groups: deque[Group] = field(default_factory=deque)  # those with something ready, oldest first
+    task_set_count: int = 0  # unfinished groups
+    task_sets: deque[TaskSet] = field(default_factory=deque)  # those with something ready, oldest first
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by node
     width: int = 0  # of all its lanes
     depth: int = 1  # tasks that may be outstanding per lane: grows while they are short
@@ -245,16 +246,16 @@ class ClassRecord:
         return self.task_class.id
 
     def touch(self) -> None:
-        self.touched[self.task_class.id] = None
+        self.dirty_classes[self.task_class.id] = None
 
-    def first_ready(self) -> Group | None:
+    def first_ready(self) -> TaskSet | None:
         """The group to place from next; forgets groups that have nothing ready any more."""
-        while self.groups:
-            group = self.groups[0]
-            if group.ready:
-                return group
-            group.in_queue = False
-            self.groups.popleft()
+        while self.task_sets:
+            task_set = self.task_sets[0]
+            if task_set.ready:
+                return task_set
+            task_set.in_queue = False
+            self.task_sets.popleft()
         return None
 
 
@@ -266,41 +267,41 @@ class NodeRecord:
     name: str
     boot: str
     datacenter: str
-    brought_labels: dict[str, str]
-    set_labels: dict[str, str]
-    brought_attributes: dict[str, str]
+    reported_labels: dict[str, str]
+    override_labels: dict[str, str]
+    reported_attributes: dict[str, str]
     address: str
-    set_attributes: dict[str, str] = field(default_factory=dict)
+    override_attributes: dict[str, str] = field(default_factory=dict)
     state: NodeState = NodeState.READY
     reason: str = ""
     joined_ms: int = 0
-    moved_ms: int = 0
-    switched_by: str = ""  # "" takes work; cordon or quarantine: switched off, by hand or by the engine
-    switched_because: str = ""
-    is_drain_asked: bool = False  # outlives being down
+    last_transition_ms: int = 0
+    cordoned_by: str = ""  # "" takes work; cordon or quarantine: switched off, by hand or by the engine
+    cordon_reason: str = ""
+    is_drain_requested: bool = False  # outlives being down
     drain_deadline_ms: int = 0
     lanes: dict[int, Lanes] = field(default_factory=dict)  # by class id
     # Not part of the committed state:
     is_synced: bool = False  # its inventory has been taken in since it connected
     failures: list[tuple[int, str, str]] | None = None  # (at_ms, namespace, job) since a task succeeded there
-    heard_ms: int = 0
+    last_heartbeat_ms: int = 0
     stats: MachineStats | None = None
 
     @property
     def labels(self) -> dict[str, str]:
-        return _merged(self.brought_labels, self.set_labels)
+        return _merged(self.reported_labels, self.override_labels)
 
     @property
     def attributes(self) -> dict[str, str]:
-        return _merged(self.brought_attributes, self.set_attributes)
+        return _merged(self.reported_attributes, self.override_attributes)
 
 
-def _merged(brought: dict[str, str], set_by_hand: dict[str, str]) -> dict[str, str]:
+def _merged(reported: dict[str, str], overrides: dict[str, str]) -> dict[str, str]:
     """What was set by hand wins; an empty value takes a key away."""
-    return {key: value for key, value in {**brought, **set_by_hand}.items() if value}
+    return {key: value for key, value in {**reported, **overrides}.items() if value}
 
 
-def runs_of(rows: IntArray) -> Iterator[tuple[int, int]]:
+def ranges_of(rows: IntArray) -> Iterator[tuple[int, int]]:
     """Sorted row numbers as inclusive runs of neighbours."""
     if rows.size == 0:
         return

@@ -15,23 +15,23 @@ import msgspec
 
 from shunter.engine import changes as c
 from shunter.engine.state import apply_groups, apply_nodes, apply_reservations, apply_services, apply_tasks
-from shunter.engine.state.group_columns import SlotFacts
-from shunter.engine.state.node_table import NodeColumns
+from shunter.engine.state.group_columns import TaskSetColumns
+from shunter.engine.state.node_table import NodeTable
 from shunter.engine.state.ready_runs import make_ready
-from shunter.engine.state.records import STATES, Blueprint, ClassKey, ClassRecord, Group, Holder, Job
-from shunter.engine.state.registries.cluster import ClusterBook
-from shunter.engine.state.registries.dead_letters import DeadBook
-from shunter.engine.state.registries.dependencies import EdgeBook
-from shunter.engine.state.registries.durations import DurationBook
-from shunter.engine.state.registries.flags import FlagBook
-from shunter.engine.state.registries.moves import MoveBook
-from shunter.engine.state.registries.objects import ObjectBook
-from shunter.engine.state.registries.queues import QueueBook
-from shunter.engine.state.registries.registry import Book
-from shunter.engine.state.registries.services import LastingBook
-from shunter.engine.state.registries.templates import TemplateBook
+from shunter.engine.state.records import STATE_COUNT, ClassKey, ClassRecord, Job, SpecVersion, TaskSet, UserUsage
+from shunter.engine.state.registries.cluster import ClusterSettingsRegistry
+from shunter.engine.state.registries.dead_letters import DeadLetterRegistry
+from shunter.engine.state.registries.dependencies import EdgeRegistry
+from shunter.engine.state.registries.durations import DurationRegistry
+from shunter.engine.state.registries.flags import FlagRegistry
+from shunter.engine.state.registries.moves import MoveRegistry
+from shunter.engine.state.registries.objects import ObjectRegistry
+from shunter.engine.state.registries.queues import QueueRegistry
+from shunter.engine.state.registries.registry import Registry
+from shunter.engine.state.registries.services import ServiceRegistry
+from shunter.engine.state.registries.templates import TemplateRegistry
 from shunter.engine.state.task_table import TaskTable
-from shunter.model.job.spec import BATCH, EVERYWHERE, PLAIN, GroupSpec, JobOptions
+from shunter.model.job.spec import BATCH, PER_NODE, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import JOB, JobEvent, JobState, TaskState
 from shunter.planning.order.pending_queue import Waiting
 from shunter.planning.view import IntArray, Kept
@@ -40,98 +40,104 @@ _groups_decoder = msgspec.msgpack.Decoder(tuple[GroupSpec, ...])
 _options_decoder = msgspec.msgpack.Decoder(JobOptions)
 LastRun = tuple[int, int, int]  # run, job id, the JobState in which it ended
 NO_RUN: LastRun = (0, 0, 0)
-_MODULES = (apply_tasks, apply_groups, apply_reservations, apply_nodes, apply_services)
+_APPLIER_MODULES = (apply_tasks, apply_groups, apply_reservations, apply_nodes, apply_services)
 
 
 class State:
     def __init__(self) -> None:
         self.version = 0
         self.table = TaskTable()
-        self.nodes = NodeColumns()
+        self.nodes = NodeTable()
         self.jobs: dict[int, Job] = {}
-        self.names: dict[str, dict[str, Job]] = {}  # namespace -> name -> the newest unfinished run
+        self.jobs_by_name: dict[str, dict[str, Job]] = {}  # namespace -> name -> the newest unfinished run
         self.older_runs: dict[tuple[str, str], list[Job]] = {}  # further unfinished runs of a name, oldest first
         self.last_runs: dict[str, dict[str, LastRun]] = {}  # namespace -> name -> its newest ended run
-        self.groups: list[Group | None] = []
+        self.task_sets: list[TaskSet | None] = []
         self.classes: dict[int, ClassRecord] = {}
-        self.keys: dict[str, list[int]] = {}
-        self.key_order: deque[tuple[int, str]] = deque()  # (at_ms, key), oldest first
+        self.idempotency_keys: dict[str, list[int]] = {}
+        self.idempotency_key_order: deque[tuple[int, str]] = deque()  # (at_ms, key), oldest first
         self.next_job = 1
         self.next_class = 1
-        self.task_counts = [0] * STATES  # of all unfinished jobs
+        self.task_counts = [0] * STATE_COUNT  # of all unfinished jobs
         self.job_counts = [0] * len(JobState)
-        self.holders: dict[tuple[str, str], Holder] = {}  # (namespace, user) -> what their lanes reserve
+        self.usage_by_user: dict[tuple[str, str], UserUsage] = {}  # (namespace, user) -> what their lanes reserve
         self.licences_used: Counter[str] = Counter()
-        self.repelling: dict[int, Group] = {}  # by slot: groups whose own spec wants some other jobs not beside them
-        self.ganged: dict[int, Job] = {}  # jobs with gangs
+        self.anti_affinity_task_sets: dict[
+            int, TaskSet
+        ] = {}  # by slot: groups whose own spec wants some other jobs not beside them
+        self.gang_jobs: dict[int, Job] = {}  # jobs with gangs
         # Not part of the committed state: what waits, as policies see it, and the classes to look at again for that.
-        self.waiting = Waiting()
-        self.touched_classes: dict[int, None] = {}
-        self.kept: tuple[int, Kept] | None = None  # what the policy last said that it keeps, and when
-        self.gathering: dict[int, None] = {}  # classes of gangs that are not shown until all of the gang is there
-        self.avoiders: dict[int, None] = {}  # classes shown as avoiding the nodes of their last attempts
-        self.queue_widths: Counter[str] = Counter()  # queue -> lanes of its classes
-        self.cluster = ClusterBook()
-        self.queues = QueueBook()
-        self.durations = DurationBook()
-        self.edges = EdgeBook()
-        self.flags = FlagBook()
-        self.templates = TemplateBook()
-        self.dead = DeadBook()
-        self.lasting = LastingBook()
-        self.moves = MoveBook()
-        self.objects = ObjectBook(self.nodes)
+        self.pending_queue = Waiting()
+        self.dirty_classes: dict[int, None] = {}
+        self.held_rows: tuple[int, Kept] | None = None  # what the policy last said that it keeps, and when
+        self.gathering_classes: dict[
+            int, None
+        ] = {}  # classes of gangs that are not shown until all of the gang is there
+        self.avoiding_classes: dict[int, None] = {}  # classes shown as avoiding the nodes of their last attempts
+        self.queue_lanes: Counter[str] = Counter()  # queue -> lanes of its classes
+        self.cluster = ClusterSettingsRegistry()
+        self.queues = QueueRegistry()
+        self.durations = DurationRegistry()
+        self.edges = EdgeRegistry()
+        self.flags = FlagRegistry()
+        self.templates = TemplateRegistry()
+        self.dead_letters = DeadLetterRegistry()
+        self.services = ServiceRegistry()
+        self.moves = MoveRegistry()
+        self.objects = ObjectRegistry(self.nodes)
         # Classes of one node with something ready, and what `changed` said of the node when they were tried last:
         self.pinned: dict[int, tuple[ClassRecord, int]] = {}
-        self.books: dict[str, Book] = {
+        self.registries: dict[str, Registry] = {
             "cluster": self.cluster,
             "queues": self.queues,
             "durations": self.durations,
             "edges": self.edges,
             "flags": self.flags,
             "templates": self.templates,
-            "dead": self.dead,
-            "lasting": self.lasting,
+            "dead": self.dead_letters,
+            "lasting": self.services,
             "moves": self.moves,
             "objects": self.objects,
         }
         self.payload_bytes = 0  # of all blueprints
-        self._blueprints: dict[bytes, Blueprint] = {}
-        self._next_blueprint = 1
+        self._spec_versions: dict[bytes, SpecVersion] = {}
+        self._next_spec_version = 1
         self.class_ids: dict[ClassKey, int] = {}
         self.free_slots: list[int] = []
-        self.slots = SlotFacts()
+        self.task_set_columns = TaskSetColumns()
         self._appliers: dict[type, Callable[[Any], None]] = {
-            **{kind: partial(applier, self) for module in _MODULES for kind, applier in module.APPLIERS.items()},
-            **{kind: applier for book in self.books.values() for kind, applier in book.appliers().items()},
+            **{
+                kind: partial(applier, self) for module in _APPLIER_MODULES for kind, applier in module.APPLIERS.items()
+            },
+            **{kind: applier for registry in self.registries.values() for kind, applier in registry.appliers().items()},
             c.QueueSet: self._queue_set,
             c.QueueDropped: self._queue_set,
             c.JobSubmitted: self._job_submitted,
             c.TemplateSet: self._template_set,
             c.JobUpdated: self._job_updated,
-            c.JobRefined: self._job_refined,
-            c.KeyUsed: self._key_used,
-            c.JobStopAsked: self._job_stop_asked,
+            c.JobGroupsRefined: self._job_groups_refined,
+            c.IdempotencyKeyUsed: self._idempotency_key_used,
+            c.JobStopRequested: self._job_stop_requested,
             c.JobEnded: self._job_ended,
-            c.KeysDropped: self._keys_dropped,
+            c.IdempotencyKeysDropped: self._idempotency_keys_dropped,
             c.NamesDropped: self._names_dropped,
         }
 
     def apply(self, change: c.Change) -> None:
         self._appliers[type(change)](change)
 
-    def group(self, job_id: int, number: int) -> Group | None:
+    def task_set(self, job_id: int, number: int) -> TaskSet | None:
         job = self.jobs.get(job_id)
-        return job.group(number) if job is not None else None
+        return job.task_set(number) if job is not None else None
 
-    def known_group(self, job_id: int, number: int) -> Group:
-        group = self.jobs[job_id].group(number)
-        assert group is not None, f"job {job_id} has no group {number}"
-        return group
+    def require_task_set(self, job_id: int, number: int) -> TaskSet:
+        task_set = self.jobs[job_id].task_set(number)
+        assert task_set is not None, f"job {job_id} has no group {number}"
+        return task_set
 
     def find_job(self, namespace: str, name: str) -> Job | None:
         """The newest unfinished run of a name."""
-        return self.names.get(namespace, {}).get(name)
+        return self.jobs_by_name.get(namespace, {}).get(name)
 
     def unfinished_runs(self, namespace: str, name: str) -> list[Job]:
         """Oldest first. Only what a clock or a dispatch starts has several."""
@@ -149,44 +155,44 @@ class State:
 
     @property
     def usage(self) -> dict[tuple[str, str], IntArray]:
-        return {who: holder.amounts for who, holder in self.holders.items()}
+        return {owner: user_usage.amounts for owner, user_usage in self.usage_by_user.items()}
 
-    def blueprint(self, groups: tuple[GroupSpec, ...]) -> bytes:
+    def encode_groups(self, groups: tuple[GroupSpec, ...]) -> bytes:
         """The body that stands for these groups in a JobSubmitted."""
         return msgspec.msgpack.encode(groups)
 
     def _job_submitted(self, change: c.JobSubmitted) -> None:
-        blueprint = self.share_blueprint(bytes(change.groups))
-        options = _options_of(change.options)
+        spec_version = self.acquire_spec_version(bytes(change.groups))
+        options = _decode_options(change.options)
         job = Job(
             change.job, change.namespace, change.name, change.run, change.type, change.priority, change.labels,
-            change.user, change.at_ms, blueprint, options, is_held=options.held,
+            change.user, change.at_ms, spec_version, options, is_held=options.held,
         )  # fmt: skip
-        if change.type not in EVERYWHERE:
-            for part, spec in enumerate(blueprint.groups):
+        if change.type not in PER_NODE:
+            for group_index, spec in enumerate(spec_version.groups):
                 if spec.count:
-                    apply_groups.add_group(
-                        self, job, part, spec.count, is_waiting=change.is_waiting or bool(spec.after)
+                    apply_groups.add_task_set(
+                        self, job, group_index, spec.count, is_waiting=change.is_waiting or bool(spec.after)
                     )
         if change.targets:
-            self.edges.begin(job.id, change.targets)
-        self.adopt_job(job)
+            self.edges.add(job.id, change.targets)
+        self.register_job(job)
         if job.type != BATCH:
-            apply_services.job_opened(self, job)
+            apply_services.service_submitted(self, job)
 
     def _template_set(self, change: c.TemplateSet) -> None:
         self.templates.set(change)
         self.next_job = max(self.next_job, change.id + 1)
 
-    def adopt_job(self, job: Job) -> None:
+    def register_job(self, job: Job) -> None:
         """Make a job known that has all its groups."""
         self.jobs[job.id] = job
-        if job.type in EVERYWHERE:
-            self.lasting.everywhere[job.id] = job
+        if job.type in PER_NODE:
+            self.services.per_node[job.id] = job
         self.job_counts[job.state] += 1
         if job.has_gangs:
-            self.ganged[job.id] = job
-        names = self.names.setdefault(job.namespace, {})
+            self.gang_jobs[job.id] = job
+        names = self.jobs_by_name.setdefault(job.namespace, {})
         other = names.get(job.name)
         names[job.name] = job
         if other is not None:
@@ -197,69 +203,69 @@ class State:
             names[job.name] = runs.pop()
         self.next_job = max(self.next_job, job.id + 1)
 
-    def share_blueprint(self, body: bytes) -> Blueprint:
-        blueprint = self._blueprints.get(body)
-        if blueprint is None:
-            blueprint = Blueprint(self._next_blueprint, _groups_decoder.decode(body), body)
-            self._next_blueprint += 1
-            self._blueprints[body] = blueprint
-            self.payload_bytes += _payload_bytes(blueprint)
-        blueprint.users += 1
-        return blueprint
+    def acquire_spec_version(self, body: bytes) -> SpecVersion:
+        spec_version = self._spec_versions.get(body)
+        if spec_version is None:
+            spec_version = SpecVersion(self._next_spec_version, _groups_decoder.decode(body), body)
+            self._next_spec_version += 1
+            self._spec_versions[body] = spec_version
+            self.payload_bytes += _payload_bytes(spec_version)
+        spec_version.ref_count += 1
+        return spec_version
 
-    def leave_blueprint(self, blueprint: Blueprint) -> None:
-        blueprint.users -= 1
-        if not blueprint.users:
-            del self._blueprints[blueprint.body]
-            self.payload_bytes -= _payload_bytes(blueprint)
+    def release_spec_version(self, spec_version: SpecVersion) -> None:
+        spec_version.ref_count -= 1
+        if not spec_version.ref_count:
+            del self._spec_versions[spec_version.body]
+            self.payload_bytes -= _payload_bytes(spec_version)
 
     def _job_updated(self, change: c.JobUpdated) -> None:
         job = self.jobs[change.job]
-        older, job.blueprint = job.blueprint, self.share_blueprint(bytes(change.groups))
-        self.leave_blueprint(older)
-        job.options = _options_of(change.options)
+        previous, job.spec_version = job.spec_version, self.acquire_spec_version(bytes(change.groups))
+        self.release_spec_version(previous)
+        job.options = _decode_options(change.options)
         job.version, job.priority, job.labels = change.version, change.priority, change.labels
         apply_services.job_updated(self, job, change)
 
-    def _job_refined(self, change: c.JobRefined) -> None:
+    def _job_groups_refined(self, change: c.JobGroupsRefined) -> None:
         """Pieces that there are keep what they follow."""
         job = self.jobs[change.job]
-        older, job.blueprint = job.blueprint, self.share_blueprint(bytes(change.groups))
-        self.leave_blueprint(older)
+        previous, job.spec_version = job.spec_version, self.acquire_spec_version(bytes(change.groups))
+        self.release_spec_version(previous)
 
     def restore_table(self, rows: int, columns: bytes, blocks: list[tuple[int, int]]) -> None:
         """Take the columns of a snapshot; rows outside of the blocks are free."""
         self.table.restore(rows, columns, blocks)
 
-    def _job_stop_asked(self, change: c.JobStopAsked) -> None:
+    def _job_stop_requested(self, change: c.JobStopRequested) -> None:
         job = self.jobs[change.job]
-        self.move_job(job, JobEvent.STOP_ASKED)
+        self.transition_job(job, JobEvent.STOP_ASKED)
         job.reason = change.reason
 
     def _job_ended(self, change: c.JobEnded) -> None:
         job = self.jobs.pop(change.job)
-        self.ganged.pop(job.id, None)
-        self.move_job(job, JobEvent(change.event))
+        self.gang_jobs.pop(job.id, None)
+        self.transition_job(job, JobEvent(change.event))
         self.job_counts[job.state] -= 1
         job.reason = change.reason or job.reason
         self.edges.forget(job.id)
         self.flags.forget(job.id)
-        self._leave_name(job)
+        self._remove_name(job)
         runs = self.last_runs.setdefault(job.namespace, {})
         if runs.get(job.name, NO_RUN)[0] < job.run:
             runs[job.name] = (job.run, job.id, int(job.state))
-        for group in job.groups:
-            self._learn_duration(group)
-            apply_groups.drop_group(self, group)
+        for task_set in job.task_sets:
+            self._record_duration(task_set)
+            apply_groups.drop_task_set(self, task_set)
         if job.type != BATCH:
-            self.lasting.end(job.id)
-        if self.moves.bound:
+            self.services.end(job.id)
+        if self.moves.pinned:
             self.moves.forget_job(job.id)
-        job.groups = []  # a job and its groups know each other: without the cycle they are freed at once
-        self.leave_blueprint(job.blueprint)
+        job.task_sets = []  # a job and its groups know each other: without the cycle they are freed at once
+        self.release_spec_version(job.spec_version)
 
-    def _leave_name(self, job: Job) -> None:
-        names, key = self.names[job.namespace], (job.namespace, job.name)
+    def _remove_name(self, job: Job) -> None:
+        names, key = self.jobs_by_name[job.namespace], (job.namespace, job.name)
         runs = self.older_runs.get(key)
         if runs is not None:
             if names[job.name] is job:
@@ -271,42 +277,42 @@ class State:
             return
         del names[job.name]
         if not names:
-            del self.names[job.namespace]
+            del self.jobs_by_name[job.namespace]
 
-    def _learn_duration(self, group: Group) -> None:
+    def _record_duration(self, task_set: TaskSet) -> None:
         """From the tasks that succeeded: others tell how long it takes to fail."""
-        succeeded = group.counts[TaskState.SUCCEEDED]
+        succeeded = task_set.counts[TaskState.SUCCEEDED]
         if not succeeded:
             return
-        table, rows = self.table, slice(group.base, group.base + group.count)
-        if group.count == 1:
-            span_ms = int(table.ended_ms[group.base] - table.started_ms[group.base])
+        table, rows = self.table, slice(task_set.base, task_set.base + task_set.count)
+        if task_set.count == 1:
+            span_ms = int(table.ended_ms[task_set.base] - table.started_ms[task_set.base])
         else:
             spans = table.ended_ms[rows] - table.started_ms[rows]
             span_ms = int(spans[table.state[rows] == TaskState.SUCCEEDED].sum())
-        name = (group.job.namespace, group.job.name, group.spec.name)
-        self.durations.learn(name, span_ms / succeeded / 1000, group.job.run == 1)
+        name = (task_set.job.namespace, task_set.job.name, task_set.spec.name)
+        self.durations.record_run(name, span_ms / succeeded / 1000, task_set.job.run == 1)
 
-    def move_job(self, job: Job, event: JobEvent) -> None:
+    def transition_job(self, job: Job, event: JobEvent) -> None:
         self.job_counts[job.state] -= 1
         job.state = JOB.move(job.state, event)
         self.job_counts[job.state] += 1
 
-    def make_ready(self, group: Group, first: int, last: int) -> None:
+    def make_ready(self, task_set: TaskSet, first: int, last: int) -> None:
         """Let queued tasks be placed, unless their job is held."""
-        if not group.job.is_held:
-            make_ready(group, first, last, self.table.attempt[group.base + first : group.base + last + 1])
-            if group.node:
-                self.pinned[group.task_class.id] = group.task_class, -1
+        if not task_set.job.is_held:
+            make_ready(task_set, first, last, self.table.attempt[task_set.base + first : task_set.base + last + 1])
+            if task_set.node:
+                self.pinned[task_set.task_class.id] = task_set.task_class, -1
 
-    def _key_used(self, change: c.KeyUsed) -> None:
-        self.keys[change.key] = change.jobs
-        self.key_order.append((change.at_ms, change.key))
+    def _idempotency_key_used(self, change: c.IdempotencyKeyUsed) -> None:
+        self.idempotency_keys[change.key] = change.jobs
+        self.idempotency_key_order.append((change.at_ms, change.key))
 
-    def _keys_dropped(self, change: c.KeysDropped) -> None:
+    def _idempotency_keys_dropped(self, change: c.IdempotencyKeysDropped) -> None:
         for _ in range(change.count):
-            _, key = self.key_order.popleft()
-            self.keys.pop(key, None)
+            _, key = self.idempotency_key_order.popleft()
+            self.idempotency_keys.pop(key, None)
 
     def _names_dropped(self, change: c.NamesDropped) -> None:
         for namespace, name in change.names:
@@ -317,12 +323,12 @@ class State:
 
     def _queue_set(self, change: c.QueueSet | c.QueueDropped) -> None:
         self.queues.appliers()[type(change)](change)
-        self.touched_classes.update(dict.fromkeys(self.classes))  # how much of each is shown depends on its queue
+        self.dirty_classes.update(dict.fromkeys(self.classes))  # how much of each is shown depends on its queue
 
 
-def _payload_bytes(blueprint: Blueprint) -> int:
-    return sum(len(group.task.payload or b"") for group in blueprint.groups)
+def _payload_bytes(spec_version: SpecVersion) -> int:
+    return sum(len(spec.task.payload or b"") for spec in spec_version.groups)
 
 
-def _options_of(body: msgspec.Raw) -> JobOptions:
+def _decode_options(body: msgspec.Raw) -> JobOptions:
     return PLAIN if body == c.NO_OPTIONS else _options_decoder.decode(body)

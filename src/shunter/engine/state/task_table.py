@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from shunter.model.lifecycles import TaskState
 
 # Columns that a packed block holds, in this order; all others can be derived.
-PACKED = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
+PACKED_COLUMNS = ("state", "attempt", "restarts", "lost", "node", "exit_code", "started_ms", "ended_ms", "log")
 _PACKED_ROW = Struct("=BIHBihqqq")
 ROWS_MIN = 1024
 _PLAIN, _COMPRESSED = b"\0", b"\1"
@@ -50,7 +50,7 @@ class TaskTable:
 
     def allocate(self, count: int) -> int:
         """The base of a block of `count` rows, all queued and never tried."""
-        base = self._free_rows.pop() if count == 1 and self._free_rows else self._take_free(count)
+        base = self._free_rows.pop() if count == 1 and self._free_rows else self._allocate_free(count)
         if base is None:
             base = self.used
             self._grow(base + count)
@@ -74,7 +74,7 @@ class TaskTable:
         insort(self._free, (base, count))
         self._merge_free()
 
-    def holds(self, column: NDArray[Any], first: int, last: int, value: int) -> bool:
+    def all_equal(self, column: NDArray[Any], first: int, last: int, value: int) -> bool:
         """Whether all rows first..last of a column have the value; quicker than NumPy for the usual short runs."""
         if first == last:
             return bool(column.item(first) == value)
@@ -86,14 +86,14 @@ class TaskTable:
         if count == 1:
             return _PLAIN + _PACKED_ROW.pack(*[column.item(base) for column in self._packed])
         columns = [column[base : base + count] for column in self._packed]
-        steps = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
-        return _COMPRESSED + zlib.compress(b"".join([column.tobytes() for column in steps]), 1)
+        deltas = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
+        return _COMPRESSED + zlib.compress(b"".join([column.tobytes() for column in deltas]), 1)
 
     def pack_rows(self, rows: NDArray[np.int64]) -> bytes:
         """These rows' columns, as they are: for a copy that is read at once."""
         columns = [column[rows] for column in self._packed]
-        steps = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
-        return _PLAIN + b"".join([column.tobytes() for column in steps])
+        deltas = [np.diff(column, prepend=np.int64(0)) if column.dtype == np.int64 else column for column in columns]
+        return _PLAIN + b"".join([column.tobytes() for column in deltas])
 
     def restore(self, rows: int, body: bytes, blocks: list[tuple[int, int]]) -> None:
         """Take packed columns as the whole table; rows outside of the blocks are free."""
@@ -109,7 +109,7 @@ class TaskTable:
                 self._free.append((end, base - end))
             end = base + count
 
-    def _take_free(self, count: int) -> int | None:
+    def _allocate_free(self, count: int) -> int | None:
         for position, (base, size) in enumerate(self._free):
             if size >= count:
                 if size == count:
@@ -134,16 +134,16 @@ class TaskTable:
         if rows <= self.rows:
             return
         self.rows = max(rows, self.rows * 2)
-        for name, kind in _KINDS.items():
-            new = np.zeros(self.rows, kind)  # untouched pages cost nothing until they are used
+        for name, dtype in _DTYPES.items():
+            new = np.zeros(self.rows, dtype)  # untouched pages cost nothing until they are used
             if self.used:
                 new[: self.used] = getattr(self, name)[: self.used]
             setattr(self, name, new)
-        self._columns = [getattr(self, name) for name in _KINDS]
-        self._packed = [getattr(self, name) for name in PACKED]
+        self._columns = [getattr(self, name) for name in _DTYPES]
+        self._packed = [getattr(self, name) for name in PACKED_COLUMNS]
 
 
-_KINDS: dict[str, type[np.generic]] = {
+_DTYPES: dict[str, type[np.generic]] = {
     "state": np.uint8,
     "attempt": np.uint32,
     "restarts": np.uint16,
@@ -162,9 +162,9 @@ def unpack_columns(count: int, body: bytes) -> dict[str, NDArray[np.generic]]:
     raw = body[1:] if body[:1] == _PLAIN else zlib.decompress(memoryview(body)[1:])
     columns: dict[str, NDArray[np.generic]] = {}
     position = 0
-    for name in PACKED:
-        kind = np.dtype(_KINDS[name])
-        column = np.frombuffer(raw, kind, count, position)
-        position += count * kind.itemsize
-        columns[name] = np.cumsum(column) if kind == np.int64 else column
+    for name in PACKED_COLUMNS:
+        dtype = np.dtype(_DTYPES[name])
+        column = np.frombuffer(raw, dtype, count, position)
+        position += count * dtype.itemsize
+        columns[name] = np.cumsum(column) if dtype == np.int64 else column
     return columns

@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 
 from shunter.engine.jobs.dependencies import start_ms, waits_for
-from shunter.engine.state.records import ClassRecord, Group, Job
+from shunter.engine.state.records import ClassRecord, Job, TaskSet
 from shunter.engine.state.state import State
-from shunter.model.job.spec import LASTING
+from shunter.model.job.spec import LONG_RUNNING
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
 from shunter.model.rest.views import StartView, iso
@@ -24,12 +24,12 @@ from shunter.planning.filter.filters import FILTERS, Filter
 NEVER = "no node could take it as it is, even if nothing else ran"
 ENDINGS_MAX = 20_000  # of those expected first, that are looked at
 
-Freed = Callable[[Group], int]  # by the end of one of its tasks
+Freed = Callable[[TaskSet], int]  # by the end of one of its tasks
 
 
 def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter] = FILTERS) -> StartView | None:
     """Of the next task of a job. None for a job of which none waits."""
-    waiting = [group for group in job.groups if group.counts[TaskState.QUEUED] or group.counts[TaskState.WAITING]]
+    waiting = [group for group in job.task_sets if group.counts[TaskState.QUEUED] or group.counts[TaskState.WAITING]]
     if not waiting:
         return None
     ready = [group for group in waiting if group.ready]
@@ -45,11 +45,11 @@ def estimate_start(state: State, job: Job, now_ms: int, filters: Sequence[Filter
     return choose(found, key=lambda start: (start.at is None, start.basis == NEVER, start.at or ""))
 
 
-def _by_time(state: State, job: Job, waiting: list[Group], now_ms: int) -> StartView:
+def _by_time(state: State, job: Job, waiting: list[TaskSet], now_ms: int) -> StartView:
     """Nothing of it could be placed: a matter of time, or of something else."""
     if job.is_held:
         return StartView(at=None, basis="it is held")
-    delayed = [at_ms for group in waiting for at_ms in group.back_offs]
+    delayed = [at_ms for group in waiting for at_ms in group.back_off_ends_ms]
     if delayed:
         return StartView(at=iso(min(delayed) / 1000), basis="its back-off ends then")
     for _, node in state.moves.of_job(job.id):
@@ -66,7 +66,7 @@ def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
     job, latest = state.jobs.get(job_id), (0, "")
     if job is None:
         return latest
-    for group in job.groups:
+    for group in job.task_sets:
         rows = slice(group.base, group.base + group.count)
         states = state.table.state[rows]
         seconds, known = how_long(state, group)
@@ -80,7 +80,7 @@ def _expected_end(state: State, job_id: int, now_ms: int) -> tuple[int, str]:
     return latest
 
 
-def _of_group(state: State, group: Group, now_ms: int, filters: Sequence[Filter]) -> StartView:
+def _of_group(state: State, group: TaskSet, now_ms: int, filters: Sequence[Filter]) -> StartView:
     rules = group.task_class.task_class.rules
     count = group.task_class.queued if rules is not None and rules.gang else 1
     forecast = Forecast(group.task_class.task_class, state.nodes.view, filters)
@@ -101,12 +101,12 @@ def _of_group(state: State, group: Group, now_ms: int, filters: Sequence[Filter]
             told = "what is expected to end has more that waits, which comes first"
             told = told if _is_any_expected(state) else "nothing that runs says how long"
         return StartView(at=None, basis=told)
-    ended = state.groups[ending.source]
+    ended = state.task_sets[ending.source]
     assert ended is not None
     return StartView(at=iso(ending.at_ms / 1000), basis=_basis(state, ended, ending, now_ms))
 
 
-def _limits(state: State, group: Group, count: int) -> Iterator[tuple[int, Freed]]:
+def _limits(state: State, group: TaskSet, count: int) -> Iterator[tuple[int, Freed]]:
     """What limits the group besides room: how much too little there is for so many tasks, and what the end of a task of
     another group gives back."""
     record, queue = group.task_class, group.job.options.queue
@@ -114,19 +114,19 @@ def _limits(state: State, group: Group, count: int) -> Iterator[tuple[int, Freed
         free = state.cluster.licences().get(name, 0) - state.licences_used[name]
         yield need * count - free, partial(_licences_of, name)
     if running_max := state.queues.get(queue).running_max:
-        yield state.queue_widths[queue] + count - running_max, lambda ended: ended.job.options.queue == queue
-    if record.key.alone is not None:
+        yield state.queue_lanes[queue] + count - running_max, lambda ended: ended.job.options.queue == queue
+    if record.key.dedicated_to is not None:
         yield record.width + count - group.spec.parallel_max, lambda ended: ended.task_class is record
 
 
-def _licences_of(name: str, group: Group) -> int:
+def _licences_of(name: str, group: TaskSet) -> int:
     return dict(group.task_class.licences).get(name, 0)
 
 
 def _first_freed(state: State, endings: Sequence[Ending], lack: int, freed: Freed) -> Ending | None:
     """The ending after which no more is lacking."""
     for ending in endings:
-        ended = state.groups[ending.source]
+        ended = state.task_sets[ending.source]
         assert ended is not None
         lack -= freed(ended)
         if lack <= 0:
@@ -134,7 +134,7 @@ def _first_freed(state: State, endings: Sequence[Ending], lack: int, freed: Free
     return None
 
 
-def expected_endings(state: State, asking: Group, now_ms: int) -> list[Ending]:
+def expected_endings(state: State, asking: TaskSet, now_ms: int) -> list[Ending]:
     """The ends of tasks of which anyone says how long they run, the first ones. A class that comes first and has more
     queued takes the room of its own again, so those do not count."""
     table = state.table
@@ -142,7 +142,7 @@ def expected_endings(state: State, asking: Group, now_ms: int) -> list[Ending]:
     live = np.flatnonzero((states >= TaskState.ASSIGNED) & (states <= TaskState.STOPPING))
     found: list[Ending] = []
     for slot in np.unique(table.group[live]).tolist():
-        group = state.groups[slot]
+        group = state.task_sets[slot]
         if group is None or _comes_first(group.task_class, asking):
             continue
         rows = live[table.group[live] == slot]
@@ -162,20 +162,20 @@ def expected_endings(state: State, asking: Group, now_ms: int) -> list[Ending]:
 def _is_any_expected(state: State) -> bool:
     """Whether it is known how long something runs of which more waits."""
     on_nodes = (record for record in state.classes.values() if record.lanes)
-    return any(how_long(state, group)[0] for record in on_nodes for group in record.groups)
+    return any(how_long(state, group)[0] for record in on_nodes for group in record.task_sets)
 
 
-def _comes_first(record: ClassRecord, asking: Group) -> bool:
-    first = next((group for group in record.groups if group.ready), None)
+def _comes_first(record: ClassRecord, asking: TaskSet) -> bool:
+    first = next((group for group in record.task_sets if group.ready), None)
     if first is None or record is asking.task_class:
         return False
     return (-record.key.priority, first.job.id) < (-asking.job.priority, asking.job.id)
 
 
-def how_long(state: State, group: Group) -> tuple[float, str]:
+def how_long(state: State, group: TaskSet) -> tuple[float, str]:
     """How long a task of a group runs, in seconds, and how that is known; 0 if nobody knows."""
     job, spec = group.job, group.spec
-    if job.type in LASTING:
+    if job.type in LONG_RUNNING:
         return 0.0, ""
     if spec.estimate_s:
         return spec.estimate_s, f"by its estimate of {format_duration(spec.estimate_s)}"
@@ -193,7 +193,7 @@ def how_long(state: State, group: Group) -> tuple[float, str]:
     return 0.0, ""
 
 
-def _basis(state: State, group: Group, ending: Ending, now_ms: int) -> str:
+def _basis(state: State, group: TaskSet, ending: Ending, now_ms: int) -> str:
     job, node = group.job, state.nodes.view.names[ending.node]
     ends = f"when {job.name}@{job.run} ends on {node}"
     if group.counts[TaskState.STOPPING]:

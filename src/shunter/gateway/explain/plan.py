@@ -48,10 +48,10 @@ class DryRuns:
         self._waiting += 1
         try:
             async with self._turn:
-                await self._engine.committed()
+                await self._engine.wait_committed()
                 engine, now_ms = self._engine, int(self._clock.now() * 1000)
                 about = named(engine.state)
-                material = take_material(engine.state, engine.brain, engine.settings, now_ms, about)
+                material = take_material(engine.state, engine.active_policy, engine.settings, now_ms, about)
                 return await self._aside(function, material, *arguments)
         finally:
             self._waiting -= 1
@@ -103,7 +103,7 @@ def plan(material: Material, specs: list[JobSpec], user: str, past: Past = NO_PA
 
 def _planned(trial: DryRun, job: Job, now_ms: int) -> PlannedJobView:
     placements = _placements(trial, job)
-    count = sum(group.count for group in job.groups)
+    count = sum(group.count for group in job.task_sets)
     starts = sum(placement.count for placement in placements)
     waits = count - starts
     return PlannedJobView(
@@ -126,7 +126,7 @@ def _updated(trial: DryRun, job: Job, version: int, wanted: int) -> PlannedJobVi
     ending = (
         job.counts()[TaskState.STOPPING] if not starts else 0
     )  # what ends beside those that start goes without saying
-    step = min(group.update.parallel for group in job.blueprint.groups)
+    step = min(group.update.parallel for group in job.spec_version.groups)
     if job.version == version and _wanted(job) == wanted:
         change = f"version {version} on the other nodes too"
     elif job.version == version:
@@ -168,11 +168,11 @@ def _somewhere(placements: list[PlannedPlacementView]) -> str:
 
 
 def _wanted(job: Job) -> int:
-    return sum(group.count for group in job.blueprint.groups)
+    return sum(group.count for group in job.spec_version.groups)
 
 
 def _unchanged(job: Job) -> PlannedJobView:
-    count = sum(group.count for group in job.groups)
+    count = sum(group.count for group in job.task_sets)
     sentence = f"it is there already, unchanged ({job.state.word})."
     return PlannedJobView(
         name=job.name, namespace=job.namespace, verdict="unchanged", sentence=sentence, count=count, starts=0, waits=0
@@ -188,7 +188,7 @@ def _kept(spec: JobSpec) -> PlannedJobView:
 
 
 def _group_name(job: Job, number: int) -> str:
-    return next((group.spec.name for group in job.groups if group.number == number), "")
+    return next((group.spec.name for group in job.task_sets if group.number == number), "")
 
 
 def _preemptions(trial: DryRun) -> list[PlannedPreemptionView]:

@@ -13,8 +13,8 @@ import msgspec
 from shunter.engine import changes as c
 from shunter.engine.jobs.hold import on_hold
 from shunter.engine.round import Round
-from shunter.engine.state.records import Group, Job
-from shunter.engine.state.registries.services import UNDER_WAY
+from shunter.engine.state.records import Job, TaskSet
+from shunter.engine.state.registries.services import IN_PROGRESS
 from shunter.engine.state.state import State
 from shunter.model.job.spec import LICENCE_PREFIX, PORT_PREFIX, QUEUE_DEFAULT, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import TaskState
@@ -61,14 +61,14 @@ AS_IT_IS = Candidate(0.0, "", None, None, "")
 def find_candidates(state: State, job: Job, filters: Sequence[Filter]) -> Iterator[Candidate]:
     """In no particular order."""
     yield from _of_options(job)
-    ready = [group for group in job.groups if group.ready]
+    ready = [group for group in job.task_sets if group.ready]
     if not ready:
         return
     yield from _of_queue(state, job)
     yield from _of_priority(state, job)
     fitting = Fitting(state.nodes.view, filters)
     for group in ready:
-        spot = _Spot(state, group, "spec" if _is_only(job) else f"spec.groups[{group.part}]")
+        spot = _Spot(state, group, "spec" if _is_only(job) else f"spec.groups[{group.group_index}]")
         yield from _of_resources(spot, fitting)
         yield from _of_licences(spot)
         yield from _of_places(spot, fitting)
@@ -77,8 +77,8 @@ def find_candidates(state: State, job: Job, filters: Sequence[Filter]) -> Iterat
 
 def limit_of_its_own(job: Job) -> Candidate | None:
     """The one change that helps a job which is kept back by nothing but its own tasks that run."""
-    for group in job.groups:
-        spec, path = group.spec, "spec" if _is_only(job) else f"spec.groups[{group.part}]"
+    for group in job.task_sets:
+        spec, path = group.spec, "spec" if _is_only(job) else f"spec.groups[{group.group_index}]"
         most = spec.parallel_max
         if most and group.ready and group.task_class.width >= most:
             text = f"parallel_max {most} → {most + 1}: as many run as it allows itself"
@@ -92,14 +92,14 @@ def limit_of_its_own(job: Job) -> Candidate | None:
 
 def helps_update(state: State, job: Job) -> Iterator[Candidate]:
     """What helps an update that stands still because its successors find no room beside what they replace."""
-    lasting = state.lasting.jobs.get(job.id)
-    if lasting is None or lasting.status not in UNDER_WAY:
+    service_state = state.services.jobs.get(job.id)
+    if service_state is None or service_state.status not in IN_PROGRESS:
         return
-    waiting = {group.part for group in job.groups if group.ready}
-    for part, spec in enumerate(job.blueprint.groups):
+    waiting = {group.group_index for group in job.task_sets if group.ready}
+    for group_index, spec in enumerate(job.spec_version.groups):
         most = spec.update.unavailable_max
-        if part in waiting and most < spec.count:
-            path = "spec" if _is_only(job) else f"spec.groups[{part}]"
+        if group_index in waiting and most < spec.count:
+            path = "spec" if _is_only(job) else f"spec.groups[{group_index}]"
             text = f"update.unavailable_max {most} → {most + 1}: the old one ends before its successor starts"
             update = msgspec.structs.replace(spec.update, unavailable_max=most + 1)
             amend = _in_group(spec.name, _set(update=update))
@@ -111,7 +111,7 @@ class _Spot:
     """One group that waits, and where its fields stand in the manifest."""
 
     state: State
-    group: Group
+    group: TaskSet
     path: str
 
     def change(self, change: Change) -> Amend:
@@ -119,7 +119,7 @@ class _Spot:
 
 
 def _is_only(job: Job) -> bool:
-    return len(job.blueprint.groups) == 1 and job.blueprint.groups[0].name == GROUP_DEFAULT
+    return len(job.spec_version.groups) == 1 and job.spec_version.groups[0].name == GROUP_DEFAULT
 
 
 def _of_options(job: Job) -> Iterator[Candidate]:
@@ -148,8 +148,8 @@ def _of_queue(state: State, job: Job) -> Iterator[Candidate]:
         text = f"resume queue {name}: shunter queue resume {name}"
         arrange = partial(settle, running_max=queue.running_max)
         yield Candidate(RESUMING, f"queue.{name}.paused", True, False, text, arrange=arrange)
-    elif queue.running_max and state.queue_widths[name] + _at_once(job) > queue.running_max:
-        more = state.queue_widths[name] + _at_once(job)
+    elif queue.running_max and state.queue_lanes[name] + _at_once(job) > queue.running_max:
+        more = state.queue_lanes[name] + _at_once(job)
         text = f"running_max {queue.running_max} → {more}: shunter queue set {name} --running-max {more}"
         arrange = partial(settle, running_max=more)
         yield Candidate(RAISING, f"queue.{name}.running_max", queue.running_max, more, text, arrange=arrange)
@@ -162,7 +162,7 @@ def _at_once(job: Job) -> int:
     """The fewest of its tasks that can start: of a gang, all."""
     if job.options.gang:
         return int(job.counts()[TaskState.QUEUED])
-    gangs = (int(group.counts[TaskState.QUEUED]) for group in job.groups if group.spec.gang)
+    gangs = (int(group.counts[TaskState.QUEUED]) for group in job.task_sets if group.spec.gang)
     return max(min(gangs, default=1), 1)
 
 
@@ -237,12 +237,12 @@ def _of_places(spot: _Spot, fitting: Fitting) -> Iterator[Candidate]:
         path, before = f"{spot.path}.datacenters", list(task_class.datacenters)
         yield Candidate(WIDENING, path, before, after, text, amend, nodes=widened.nodes)
     switched = [spot.state.nodes.records[row] for row in fitting.ineligible(task_class)]
-    for node in [node for node in switched if node.switched_by][:1]:
-        word = "uncordon" if node.switched_by == "cordon" else "release"
+    for node in [node for node in switched if node.cordoned_by][:1]:
+        word = "uncordon" if node.cordoned_by == "cordon" else "release"
         text = f"{word} node {node.name}: shunter node {word} {node.name}"
         arrange = partial(_switch_on, node.id, node.name)
         yield Candidate(
-            UNCORDONING, f"node.{node.name}.{node.switched_by}", True, False, text, arrange=arrange, nodes=1
+            UNCORDONING, f"node.{node.name}.{node.cordoned_by}", True, False, text, arrange=arrange, nodes=1
         )
 
 
@@ -341,7 +341,7 @@ def _set_cluster(name: str, value: str, round: Round) -> None:
 
 
 def _switch_on(node: int, name: str, round: Round) -> None:
-    round.record(c.NodeSwitched(node, "", "", round.now_ms, name))
+    round.record(c.NodeCordonSet(node, "", "", round.now_ms, name))
 
 
 def _written(resource: str, amount: int) -> str | int:

@@ -6,7 +6,14 @@ from __future__ import annotations
 from shunter.engine.read.views import lasting_view
 from shunter.engine.services.instances import Member, ailment, look
 from shunter.engine.state.records import Job
-from shunter.engine.state.registries.services import RESTARTING, ROLLING_BACK, STALLED, UNDER_WAY, UPDATING, Lasting
+from shunter.engine.state.registries.services import (
+    IN_PROGRESS,
+    RESTARTING,
+    ROLLING_BACK,
+    STALLED,
+    UPDATING,
+    ServiceState,
+)
 from shunter.engine.state.state import State
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
@@ -14,23 +21,23 @@ from shunter.model.resources import format_duration
 
 def say_update(state: State, job: Job, now_ms: int) -> str:
     """Empty for a job of which nothing is under way."""
-    lasting = state.lasting.jobs.get(job.id)
-    if lasting is None or lasting.status not in (*UNDER_WAY, STALLED):
+    service_state = state.services.jobs.get(job.id)
+    if service_state is None or service_state.status not in (*IN_PROGRESS, STALLED):
         return ""
-    if lasting.status == STALLED:
+    if service_state.status == STALLED:
         back = f"`shunter rollback {job.name}` goes back, another spec goes on"
-        return f"Its update to version {job.version} stands still: {lasting.reason}; {back}."
+        return f"Its update to version {job.version} stands still: {service_state.reason}; {back}."
     view, _ = lasting_view(state, job)
     what = {
         UPDATING: f"is updating to version {job.version}",
         ROLLING_BACK: "goes back to an earlier version",
         RESTARTING: "is restarting",
-    }[lasting.status]
+    }[service_state.status]
     told = f"It {what}, {view.updated} of {view.wanted} have a successor"
     awaited = [member for member in _newest(state, job) if member.is_fresh and not member.is_well(now_ms)]
     if not awaited:
         return f"{told}."
-    return f"{told}{_say_awaited(lasting, awaited, now_ms)}."
+    return f"{told}{_say_awaited(service_state, awaited, now_ms)}."
 
 
 def _newest(state: State, job: Job) -> list[Member]:
@@ -38,21 +45,31 @@ def _newest(state: State, job: Job) -> list[Member]:
     return [instance.face for instance in look(state, job).values() if instance.face.is_staying]
 
 
-def _say_awaited(lasting: Lasting, awaited: list[Member], now_ms: int) -> str:
+def _say_awaited(service_state: ServiceState, awaited: list[Member], now_ms: int) -> str:
     """Who must get well for the next step, and what comes if he does not."""
-    first = min(awaited, key=lambda each: (_is_older(lasting, each), lasting.asked_ms(each.group.number)))
+    first = min(
+        awaited, key=lambda each: (_is_older(service_state, each), service_state.requested_ms(each.group.number))
+    )
     name = first.group.task_name(first.index)
     is_up = first.state == TaskState.RUNNING
     said = f"; {name} runs and is not healthy yet{ailment(first)}" if is_up else f"; {name} has not started yet"
-    since_ms = lasting.asked_ms(first.group.number)
+    since_ms = service_state.requested_ms(first.group.number)
     left_s = (since_ms - now_ms) / 1000 + first.group.spec.update.deadline_s
-    if _is_older(lasting, first) or first.group.job.is_held or left_s <= 0:
+    if _is_older(service_state, first) or first.group.job.is_held or left_s <= 0:
         return said
-    goes_back = lasting.status == UPDATING and first.group.spec.update.rollback and lasting.good is not None
-    then = f"version {lasting.good.number} comes back" if goes_back and lasting.good is not None else "it stands still"
+    goes_back = (
+        service_state.status == UPDATING
+        and first.group.spec.update.rollback
+        and service_state.stable_version is not None
+    )
+    then = (
+        f"version {service_state.stable_version.number} comes back"
+        if goes_back and service_state.stable_version is not None
+        else "it stands still"
+    )
     return f"{said}, and if it is not healthy in {format_duration(round(left_s))}, {then}"
 
 
-def _is_older(lasting: Lasting, member: Member) -> bool:
+def _is_older(service_state: ServiceState, member: Member) -> bool:
     """Whether the update leaves it as it is."""
-    return member.group.number < lasting.first_piece
+    return member.group.number < service_state.first_task_set

@@ -115,7 +115,9 @@ class _Bench:
         """How many tasks start when the job is updated, and what has to end for that has ended."""
         self._renew()
         self._is_used, job = True, self.job
-        spec = JobSpec(job.namespace, job.name, job.blueprint.groups, job.type, job.priority, job.labels, job.options)
+        spec = JobSpec(
+            job.namespace, job.name, job.spec_version.groups, job.type, job.priority, job.labels, job.options
+        )
         try:
             self.trial.submit([candidate.amend(spec)], self._user)
         except Rejected:
@@ -132,10 +134,10 @@ class _Bench:
 
 def waiting_spec(job: Job) -> JobSpec:
     """The part of a job that has not started yet, as a job of its own; the whole of it if nothing has."""
-    groups, options = job.blueprint.groups, job.options
+    groups, options = job.spec_version.groups, job.options
     waiting = [0] * len(groups)
-    for group in job.groups:
-        waiting[group.part] += group.counts[TaskState.WAITING] + group.counts[TaskState.QUEUED]
+    for group in job.task_sets:
+        waiting[group.group_index] += group.counts[TaskState.WAITING] + group.counts[TaskState.QUEUED]
     if job.counts()[TaskState.QUEUED]:  # whatever it waited for has come
         options = msgspec.structs.replace(options, after=(), start_at_ms=0, start_in_s=0.0)
     if sum(waiting) != sum(job.counts()):

@@ -11,15 +11,15 @@ from types import MappingProxyType
 from shunter.engine.jobs.dependencies import waits_for
 from shunter.engine.placement.cluster_view import build_view
 from shunter.engine.placement.gangs import is_gathering
-from shunter.engine.policy.active_policy import Brain
+from shunter.engine.policy.active_policy import ActivePolicy
 from shunter.engine.policy.sessions import Session
 from shunter.engine.read.views import counts_view
 from shunter.engine.services.per_node import class_of
-from shunter.engine.state.records import Group, Job
+from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.gateway.explain.estimates import estimate_start
 from shunter.gateway.explain.rollout import say_update
-from shunter.model.job.spec import EVERYWHERE
+from shunter.model.job.spec import PER_NODE
 from shunter.model.lifecycles import TaskState
 from shunter.model.resources import format_duration
 from shunter.model.rest.views import JobView, ReasonView, TaskView, WhyView, say_ended
@@ -68,7 +68,7 @@ def why_task(task: TaskView) -> WhyView:
     return WhyView(name=task.name, state=task.state, sentence=words.get(task.state, failed), counts={task.state: 1})
 
 
-def room_kept(state: State, brain: Brain, leader: Session | None, now_ms: int) -> Mapping[int, str]:
+def room_kept(state: State, active_policy: ActivePolicy, leader: Session | None, now_ms: int) -> Mapping[int, str]:
     """By class: for whose sake room is kept from it, or that room is being made or kept for it.
 
     The built-in planner is asked what it would decide now: a decision remembers nothing about it. Others have said it
@@ -76,9 +76,9 @@ def room_kept(state: State, brain: Brain, leader: Session | None, now_ms: int) -
     """
     if leader is not None:
         return _said(leader.name, leader.reasons)
-    policy = brain.in_rounds
+    policy = active_policy.in_rounds
     if not isinstance(policy, Planner):
-        return _said(brain.name, brain.said.reasons)
+        return _said(active_policy.name, active_policy.said.reasons)
     return policy.fork().decide(build_view(state), now_ms / 1000, ASKED_MAX).reasons
 
 
@@ -90,12 +90,12 @@ def reasons_of(
     state: State, job: Job, filters: Sequence[Filter] = FILTERS, kept: Mapping[int, str] = NOTHING
 ) -> list[ReasonView]:
     """Of the groups that could be placed and are not: for whom room is kept, and what each node has against them."""
-    asked = [(group.spec, group.task_class.task_class, group.node) for group in job.groups if group.ready]
+    asked = [(group.spec, group.task_class.task_class, group.node) for group in job.task_sets if group.ready]
     for number, node in state.moves.of_job(job.id):
-        group = state.known_group(job.id, number)
+        group = state.require_task_set(job.id, number)
         asked.append((group.spec, group.task_class.task_class, node))
-    if job.type in EVERYWHERE and not job.groups:
-        asked = [(spec, class_of(job, spec), 0) for spec in job.blueprint.groups]
+    if job.type in PER_NODE and not job.task_sets:
+        asked = [(spec, class_of(job, spec), 0) for spec in job.spec_version.groups]
     if not asked:
         return []
     view = build_view(state)
@@ -103,7 +103,7 @@ def reasons_of(
     of_groups: dict[str, ReasonView] = {}  # pieces of one group, and groups with the same reason, are told once
     for spec, task_class, only in asked:
         for reason in explain(task_class, state.nodes.view, filters, view, only):
-            is_shared = not reason.nodes or len(job.blueprint.groups) == 1
+            is_shared = not reason.nodes or len(job.spec_version.groups) == 1
             at = f"must run on {reason.examples[0]}: " if only and reason.nodes else ""
             text = at + reason.text if is_shared else f"group {spec.name}: {at}{reason.text}"
             of_groups.setdefault(text, ReasonView(text=text, nodes=reason.nodes, examples=list(reason.examples)))
@@ -118,7 +118,7 @@ def say_state(
     """The state of a job that has not ended, in one sentence."""
     counts = job.counts()
     total = sum(counts)
-    if job.type in EVERYWHERE and not job.groups and not waits_for(state, job, now_ms):
+    if job.type in PER_NODE and not job.task_sets and not waits_for(state, job, now_ms):
         told = "; ".join(reason.text for reason in reasons_of(state, job, filters)[:1])
         return f"{job.name} runs on every node that matches, and there is none" + (f": {told}." if told else ".")
     waiting, queued = counts[TaskState.WAITING], counts[TaskState.QUEUED]
@@ -132,14 +132,14 @@ def say_state(
     if counts[TaskState.STOPPING]:
         return f"{job.name} is stopping: {counts[TaskState.STOPPING]:,} of {total:,} tasks have not ended yet."
     live = counts[TaskState.ASSIGNED] + counts[TaskState.RUNNING]
-    lasting = state.lasting.jobs.get(job.id)
-    if lasting is not None and (lasting.down or counts[TaskState.FAILED]):
-        gone = ((len(lasting.down), "taken down"), (counts[TaskState.FAILED], "given up"))
+    service_state = state.services.jobs.get(job.id)
+    if service_state is not None and (service_state.down or counts[TaskState.FAILED]):
+        gone = ((len(service_state.down), "taken down"), (counts[TaskState.FAILED], "given up"))
         told = ", ".join(f"{count} {how}" for count, how in gone if count)
         fix = f"`shunter restart {job.name}/INDEX` starts them again"
         return f"{job.name} is running: {live:,} of {total:,} tasks are on nodes, {told}; {fix}."
     if live and not counts[TaskState.RUNNING]:
-        is_boxed = any(group.task.container is not None for group in job.blueprint.groups)
+        is_boxed = any(group.task.container is not None for group in job.spec_version.groups)
         where = f"; `shunter logs {job.name}` tells how far the image is" if is_boxed else ""
         sent = f"{live:,} of {total:,} tasks were sent to nodes"
         return f"{job.name} is starting: {sent}, none has started there yet{where}."
@@ -149,13 +149,13 @@ def say_state(
 def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], kept: Mapping[int, str]) -> str:
     counts = job.counts()
     some = f"{counts[TaskState.QUEUED]:,} of {sum(counts):,} tasks wait"
-    delayed = [at_ms for group in job.groups for at_ms in group.back_offs]
+    delayed = [at_ms for group in job.task_sets for at_ms in group.back_off_ends_ms]
     if len(delayed) == counts[TaskState.QUEUED]:
         wait = format_duration(max(min(delayed) - now_ms, 0) / 1000)
         return f"{some}: {job.name} waits out its back-off, and the next attempt comes in {wait}."
     if gathering := _say_gathering(job, now_ms):
         return f"{some}: {gathering}."
-    limited = next((group for group in job.groups if _is_at_most(group)), None)
+    limited = next((group for group in job.task_sets if _is_at_most(group)), None)
     if limited is not None:
         return f"{some}: {limited.spec.parallel_max} run at once, as many as parallel_max allows."
     ahead = _ahead(job)
@@ -174,11 +174,11 @@ def _say_queued(state: State, job: Job, now_ms: int, filters: Sequence[Filter], 
 
 def _say_gathering(job: Job, now_ms: int) -> str:
     """What a gang waits for that has to start again as a whole; empty if there is nothing."""
-    members = [group for group in job.groups if group.ready and is_gathering(group.task_class, group)]
+    members = [group for group in job.task_sets if group.ready and is_gathering(group.task_class, group)]
     if not members:
         return ""
-    gang = job.groups if job.options.gang else members
-    ending = sum(len(group.coming_back or ()) for group in gang)
+    gang = job.task_sets if job.options.gang else members
+    ending = sum(len(group.requeue_when_stopped or ()) for group in gang)
     if ending:
         are = "more is ending" if ending == 1 else "more are ending"
         return f"the gang starts again as a whole, and {ending} {are}"
@@ -186,15 +186,15 @@ def _say_gathering(job: Job, now_ms: int) -> str:
     return f"the gang starts again as a whole, after a back-off of {format_duration(max(due_ms - now_ms, 0) / 1000)}"
 
 
-def _is_at_most(group: Group) -> bool:
+def _is_at_most(group: TaskSet) -> bool:
     most = group.spec.parallel_max
     return bool(most and group.ready and group.task_class.width >= most)
 
 
 def _ahead(job: Job) -> Job | None:
     """The job that comes first among those that ask for the same, if it is another one."""
-    for group in job.groups:
-        first = next((other for other in group.task_class.groups if other.ready), None)
+    for group in job.task_sets:
+        first = next((other for other in group.task_class.task_sets if other.ready), None)
         if group.ready and first is not None and first.job.id != job.id:
             return first.job
     return None

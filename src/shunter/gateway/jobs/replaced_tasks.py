@@ -7,41 +7,44 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shunter.engine.services.instances import look
-from shunter.engine.state.apply_services import past_task
+from shunter.engine.state.apply_services import replaced_task
 from shunter.engine.state.records import Job
-from shunter.engine.state.registries.services import PastTask
+from shunter.engine.state.registries.services import ReplacedTask
 from shunter.engine.state.state import State
 from shunter.model.errors import NotFound
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.views import TaskView, iso
 
 
-def replaced_tasks(state: State, job: Job) -> list[PastTask]:
+def replaced_tasks(state: State, job: Job) -> list[ReplacedTask]:
     """Oldest first: those that have left the job, and those that leave it with the rest of their piece."""
-    if job.id not in state.lasting.jobs:
+    if job.id not in state.services.jobs:
         return []
     leaving = [
-        past_task(state, member.group, member.index)
+        replaced_task(state, member.group, member.index)
         for instance in look(state, job).values()
         for member in instance.members
         if member is not instance.face and not member.is_alive
     ]
-    return [*state.lasting.jobs[job.id].past, *sorted(leaving, key=lambda task: (task.piece, task.index))]
+    return [
+        *state.services.jobs[job.id].replaced_tasks,
+        *sorted(leaving, key=lambda task: (task.task_set_number, task.index)),
+    ]
 
 
-def find_replaced(tasks: Sequence[PastTask], group: str, index: int, piece: int) -> PastTask:
-    pieces = [task.piece for task in tasks if (task.group, task.index) == (group, index)]
+def find_replaced(tasks: Sequence[ReplacedTask], group: str, index: int, piece: int) -> ReplacedTask:
+    pieces = [task.task_set_number for task in tasks if (task.group, task.index) == (group, index)]
     for task in tasks:
-        if (task.group, task.index, task.piece) == (group, index, piece):
+        if (task.group, task.index, task.task_set_number) == (group, index, piece):
             return task
     known = f"known are {', '.join(f'{index}~{each}' for each in pieces)}" if pieces else "none is known"
     raise NotFound(f"there is no earlier task {index}~{piece}: {known}")
 
 
-def replaced_view(task: PastTask, job: str, is_only: bool, node_names: Sequence[str]) -> TaskView:
+def replaced_view(task: ReplacedTask, job: str, is_only: bool, node_names: Sequence[str]) -> TaskView:
     inner = "" if is_only else f"{task.group}/"
     return TaskView(
-        name=f"{job}/{inner}{task.index}~{task.piece}",
+        name=f"{job}/{inner}{task.index}~{task.task_set_number}",
         index=task.index,
         group=task.group,
         state=TaskState(task.state).word,

@@ -18,7 +18,7 @@ from shunter.engine.state.task_table import unpack_columns
 from shunter.gateway.jobs.runs import Runs
 from shunter.gateway.jobs.task_refs import FinishedRun
 from shunter.model.errors import Conflict, NotFound
-from shunter.model.job.spec import EVERYWHERE, LASTING, PLAIN, GroupSpec, JobOptions, JobSpec
+from shunter.model.job.spec import LONG_RUNNING, PER_NODE, PLAIN, GroupSpec, JobOptions, JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.rest.admin_views import DeadPage, DeadView, Replayed
 from shunter.model.rest.views import SubmittedJob, iso
@@ -37,7 +37,7 @@ class Repeating:
     async def retry(self, reference: JobReference, only_failed: bool, user: str, key: str | None) -> Submitted:
         """A new run of a finished one: all of it, or the tasks that did not succeed."""
         run = await self._runs.find(reference)
-        known = self._engine.state.keys.get(key) if key else None
+        known = self._engine.state.idempotency_keys.get(key) if key else None
         if known:  # the name may mean the run that the first request with this key made
             return Submitted(known[0], False)
         if isinstance(run, Job):
@@ -47,7 +47,7 @@ class Repeating:
         if not run.view.run:
             raise Conflict(f"{run.view.name} is a template: start a run of it with `shunter dispatch {run.view.name}`")
         spec = _spec_of(run.summary)
-        if only_failed and spec.type in EVERYWHERE:
+        if only_failed and spec.type in PER_NODE:
             raise Conflict(f"{spec.name} runs once on every node: retry all of it, without --failed")
         chosen = await self._not_succeeded(run) if only_failed else None
         if chosen is not None and not chosen:
@@ -56,10 +56,10 @@ class Repeating:
 
     async def page(self, namespace: str | None, job: str | None, limit: int, after: str | None) -> DeadPage:
         """Oldest first; the cursor is the last one's number."""
-        await self._engine.committed()
+        await self._engine.wait_committed()
         letters = [
             letter
-            for letter in self._engine.state.dead.letters.values()
+            for letter in self._engine.state.dead_letters.letters.values()
             if namespace in (None, letter.namespace) and job in (None, letter.name)
         ]
         behind = [letter for letter in letters if after is None or letter.number > int(after)]
@@ -91,8 +91,8 @@ class Repeating:
         return len(numbers)
 
     async def _chosen(self, choice: DeadChoice) -> list[DeadLetter]:
-        await self._engine.committed()
-        letters = self._engine.state.dead.letters
+        await self._engine.wait_committed()
+        letters = self._engine.state.dead_letters.letters
         for number in choice.numbers:
             if number not in letters:
                 raise NotFound(f"there is no dead letter {number}; `shunter dead` shows all")
@@ -119,7 +119,7 @@ class Repeating:
                 )
             else:
                 spec = _spec_of(_summary_decoder.decode(finished.summary))
-                if spec.type in LASTING or spec.type in EVERYWHERE:
+                if spec.type in LONG_RUNNING or spec.type in PER_NODE:
                     refusal = Conflict(f"{letter.name} is a {spec.type} job: submit or retry all of it instead")
         if refusal is not None and is_picky:
             raise refusal
@@ -131,7 +131,10 @@ class Repeating:
             for chunk in await self._store.finished_tasks(run.id, piece.number, 0, piece.count - 1):
                 states = unpack_columns(chunk.count, chunk.body)["state"]
                 indexes: Iterable[int] = (np.flatnonzero(states != TaskState.SUCCEEDED) + chunk.first).tolist()
-                tasks += [(piece.name, index if piece.shown is None else piece.shown[index]) for index in indexes]
+                tasks += [
+                    (piece.name, index if piece.visible_index is None else piece.visible_index[index])
+                    for index in indexes
+                ]
         return by_group(tasks)
 
 

@@ -31,7 +31,7 @@ class Runs:
 
     async def find(self, reference: JobReference) -> Run:
         """The run that is meant: the newest of its name unless the reference says otherwise."""
-        await self._engine.committed()
+        await self._engine.wait_committed()
         state = self._engine.state
         if reference.id is not None:
             live = state.jobs.get(reference.id)
@@ -53,7 +53,7 @@ class Runs:
 
     async def page(self, query: JobQuery) -> JobPage:
         """Newest first. Live ones are read before the store is asked, so a job that ends meanwhile is not missed."""
-        await self._engine.committed()
+        await self._engine.wait_committed()
         before = int(query.after) if query.after else None
         live, live_total = self._live(query, before)
         states = tuple(state for state in query.states if state in _ENDED)
@@ -123,7 +123,7 @@ class Runs:
         if reference.id is not None:
             return f"there is no job with id {reference.id}"
         state = self._engine.state
-        names = [*state.names.get(reference.namespace, ()), *state.last_runs.get(reference.namespace, ())]
+        names = [*state.jobs_by_name.get(reference.namespace, ()), *state.last_runs.get(reference.namespace, ())]
         near = get_close_matches(reference.name, names[:10_000], 1)
         wanted = reference.name if reference.run is None else f"{reference.name}@{reference.run}"
         hint = f"; did you mean {near[0]}?" if near and near[0] != reference.name else ""

@@ -58,5 +58,5 @@ class Services:
         return run
 
     async def _view(self, run: Job) -> JobView:
-        await self._engine.committed()
+        await self._engine.wait_committed()
         return job_view(run, self._engine.state)

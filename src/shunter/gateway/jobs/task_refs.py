@@ -10,7 +10,7 @@ import msgspec
 
 from shunter.engine.jobs.finish import Piece, Summary
 from shunter.engine.jobs.stop import find_task
-from shunter.engine.state.records import Group, Job
+from shunter.engine.state.records import Job, TaskSet
 from shunter.engine.state.state import State
 from shunter.model.errors import Invalid, NotFound, Problem
 from shunter.model.job.groups import GROUP_DEFAULT
@@ -48,22 +48,22 @@ Run = Job | FinishedRun
 def pieces_of(run: Run) -> list[Piece]:
     """What a run's tasks are divided into, in the order in which they are listed."""
     if isinstance(run, Job):
-        groups = run.groups
-        if run.is_lasting:
-            groups = sorted(groups, key=lambda group: (group.part, group.shows(0), group.number))
+        groups = run.task_sets
+        if run.is_long_running:
+            groups = sorted(groups, key=lambda group: (group.group_index, group.visible_index_of(0), group.number))
         return [piece_of(group) for group in groups]
     if not run.view.run:
         return []  # a template
     return run.summary.pieces or [Piece(0, GROUP_DEFAULT, run.view.count)]
 
 
-def piece_of(group: Group) -> Piece:
-    return Piece(group.number, group.spec.name, group.count, group.shown)
+def piece_of(group: TaskSet) -> Piece:
+    return Piece(group.number, group.spec.name, group.count, group.visible_index)
 
 
 def has_one_group(run: Run) -> bool:
     """Such a group need not be named."""
-    return len(run.blueprint.groups if isinstance(run, Job) else {piece.name for piece in pieces_of(run)}) == 1
+    return len(run.spec_version.groups if isinstance(run, Job) else {piece.name for piece in pieces_of(run)}) == 1
 
 
 def locate(state: State, run: Run, reference: TaskReference) -> tuple[Piece, int]:
@@ -78,17 +78,17 @@ def locate(state: State, run: Run, reference: TaskReference) -> tuple[Piece, int
     for piece in reversed(pieces_of(run)):
         if piece.name != name:
             continue
-        if piece.shown is None and reference.index < piece.count:
+        if piece.visible_index is None and reference.index < piece.count:
             return piece, reference.index
-        if piece.shown is not None and reference.index in piece.shown:
-            return piece, piece.shown.index(reference.index)
+        if piece.visible_index is not None and reference.index in piece.visible_index:
+            return piece, piece.visible_index.index(reference.index)
     raise _no_task(run, name, reference.index)
 
 
 def group_name(run: Run, group: str | None) -> str:
     """The group that is meant; where there are several it must be named."""
     job = run.name
-    specs = run.blueprint.groups if isinstance(run, Job) else None
+    specs = run.spec_version.groups if isinstance(run, Job) else None
     names = [spec.name for spec in specs] if specs else list(dict.fromkeys(piece.name for piece in pieces_of(run)))
     if not names and not isinstance(run, Job):
         raise NotFound(f"job {job} has not run yet: {run.view.reason}")  # a template
@@ -105,6 +105,6 @@ def group_name(run: Run, group: str | None) -> str:
 def _no_task(run: Run, name: str, index: int) -> NotFound:
     job = run.name
     pieces = [piece for piece in pieces_of(run) if piece.name == name]
-    last = max((max(piece.shown) if piece.shown else piece.count - 1 for piece in pieces), default=-1)
+    last = max((max(piece.visible_index) if piece.visible_index else piece.count - 1 for piece in pieces), default=-1)
     whole = f"its tasks are 0 to {last}" if last >= 0 else "it has none yet"
     return NotFound(f"job {job} has no task {index}: {whole}")

@@ -13,8 +13,8 @@ from shunter.engine.engine import Engine
 from shunter.engine.jobs.finish import Piece
 from shunter.engine.read.views import Block, group_columns, job_view, task_view
 from shunter.engine.services.instances import look
-from shunter.engine.state.records import Group, Job, PastAttempt
-from shunter.engine.state.registries.services import PastTask
+from shunter.engine.state.records import Job, PastAttempt, TaskSet
+from shunter.engine.state.registries.services import ReplacedTask
 from shunter.engine.state.state import State
 from shunter.engine.state.task_table import unpack_columns
 from shunter.gateway.jobs.replaced_tasks import find_replaced, replaced_tasks, replaced_view
@@ -57,7 +57,7 @@ class Tasks:
 
     async def page(self, run: Run, query: TaskQuery) -> TaskPage:
         """By group and index. The cursor is PIECE.INDEX of the last one; what was replaced comes before the rest."""
-        if isinstance(run, Job) and run.is_lasting:
+        if isinstance(run, Job) and run.is_long_running:
             return await self._instances(run, query)
         view = job_view(run, self._engine.state) if isinstance(run, Job) else run.view
         total = sum(view.counts.get(state, 0) for state in query.states) if query.states else view.count
@@ -100,12 +100,12 @@ class Tasks:
                 after = ()
         blocks: dict[int, Block] = {}
         rows: list[tuple[int, int, int, int]] = []
-        for group in run.groups:
+        for group in run.task_sets:
             block = await self._block(run, piece_of(group), 0)
             assert block is not None
             blocks[group.number] = block
             indexes = _select(block, query.states, 0, group.count)
-            rows += [(group.part, group.shows(index), group.number, index) for index in indexes]
+            rows += [(group.group_index, group.visible_index_of(index), group.number, index) for index in indexes]
         rows = sorted(row for row in rows if row[:3] > after)[: query.limit + 1]
         found += [(".".join(map(str, row[:3])), task_view(blocks[row[2]], row[3])) for row in rows]
         page = found[: query.limit]
@@ -115,10 +115,10 @@ class Tasks:
         names = self._engine.state.nodes.view.names
         return [replaced_view(task, run.name, has_one_group(run), names) for task in self._past(run)]
 
-    def _past(self, run: Run) -> list[PastTask]:
+    def _past(self, run: Run) -> list[ReplacedTask]:
         return replaced_tasks(self._engine.state, run) if isinstance(run, Job) else run.summary.past
 
-    def _find_replaced(self, run: Run, reference: TaskReference, piece: int) -> PastTask:
+    def _find_replaced(self, run: Run, reference: TaskReference, piece: int) -> ReplacedTask:
         return find_replaced(self._past(run), group_name(run, reference.group), reference.index, piece)
 
     async def task(self, run: Run, reference: TaskReference) -> TaskView:
@@ -136,7 +136,9 @@ class Tasks:
         if reference.piece is not None:
             replaced = self._find_replaced(run, reference, reference.piece)
             if attempt not in (None, replaced.attempt):
-                raise NotFound(f"of task {reference.index}~{replaced.piece}, only attempt {replaced.attempt} is known")
+                raise NotFound(
+                    f"of task {reference.index}~{replaced.task_set_number}, only attempt {replaced.attempt} is known"
+                )
             return TaskPlace(replaced.node, replaced.log, True, replaced.attempt)
         task = await self.task(run, reference)
         for past in self.history(run, reference):
@@ -160,7 +162,7 @@ class Tasks:
             return []
         piece, index = locate(self._engine.state, run, reference)
         if isinstance(run, Job):
-            group = run.group(piece.number)
+            group = run.task_set(piece.number)
             past = (group.history or []) if group is not None else []
         else:
             past = run.summary.history[pieces_of(run).index(piece)]
@@ -170,7 +172,7 @@ class Tasks:
         """Neighbouring tasks of a piece with `index` among them; None if they have left."""
         names = self._engine.state.nodes.view.names
         if isinstance(run, Job):
-            group = run.group(piece.number)
+            group = run.task_set(piece.number)
             if group is None:
                 return None
             return Block(
@@ -181,7 +183,7 @@ class Tasks:
                 group_columns(self._engine.state, group),
                 names,
                 group.reasons or {},
-                group.shown,
+                group.visible_index,
                 group.ports or {},
                 group.health or {},
                 *_follows(self._engine.state, run, group),
@@ -203,7 +205,7 @@ class Tasks:
             columns,
             names,
             reasons,
-            piece.shown,
+            piece.visible_index,
             array=spec.array if spec is not None else (),
             entries=spec.entries if spec is not None else (),
         )
@@ -211,16 +213,18 @@ class Tasks:
 
 def _tells_while_it_starts(run: Run, piece: Piece) -> bool:
     """A process starts at once; what a container waits for, its image, stands in its log."""
-    group = run.group(piece.number) if isinstance(run, Job) else None
+    group = run.task_set(piece.number) if isinstance(run, Job) else None
     return group is not None and group.spec.task.runtime != RUNTIME_ANYWHERE
 
 
-def _follows(state: State, run: Job, group: Group) -> tuple[dict[int, bool] | None, frozenset[int]]:
+def _follows(state: State, run: Job, group: TaskSet) -> tuple[dict[int, bool] | None, frozenset[int]]:
     """Which tasks of a piece follow the present version of a lasting job, and which were replaced and have ended."""
-    if run.id not in state.lasting.jobs:
+    if run.id not in state.services.jobs:
         return None, frozenset()
-    shown = {group.shows(index) for index in range(group.count)}
-    pieces = [piece for piece in run.groups if piece.spec.name == group.spec.name and _overlaps(piece, shown)]
+    visible_indexes = {group.visible_index_of(index) for index in range(group.count)}
+    pieces = [
+        piece for piece in run.task_sets if piece.spec.name == group.spec.name and _overlaps(piece, visible_indexes)
+    ]
     instances = look(state, run, pieces)
     current: dict[int, bool] = {}
     hidden: set[int] = set()
@@ -233,9 +237,9 @@ def _follows(state: State, run: Job, group: Group) -> tuple[dict[int, bool] | No
     return current, frozenset(hidden)
 
 
-def _overlaps(piece: Group, shown: set[int]) -> bool:
-    first, last = piece.shows(0), piece.shows(piece.count - 1)
-    return any(first <= index <= last for index in shown)
+def _overlaps(piece: TaskSet, visible_indexes: set[int]) -> bool:
+    first, last = piece.visible_index_of(0), piece.visible_index_of(piece.count - 1)
+    return any(first <= index <= last for index in visible_indexes)
 
 
 def _cursor(after: str | None, begin: int) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 
 from shunter.engine.changes import decode_round
 from shunter.engine.engine import Engine
-from shunter.engine.feed import Published, Subscription
+from shunter.engine.feed import PublishedRound, Subscription
 from shunter.engine.read.events import render
 from shunter.model.errors import NotFound
 from shunter.model.rest.views import EventPage, EventView
@@ -22,7 +22,7 @@ class History:
 
     async def page(self, query: EventQuery) -> EventPage:
         """`next` is where the following one begins."""
-        await self._engine.committed()
+        await self._engine.wait_committed()
         found: list[EventView] = []
         version = await self._store.first_version() - 1 if query.after is None else _before(query.after)
         while len(found) <= query.limit:
@@ -38,7 +38,7 @@ class History:
 
     async def subscribe(self, query: EventQuery) -> AsyncGenerator[EventView, None]:
         """Raises NotFound for a position that history does not keep any more."""
-        await self._engine.committed()
+        await self._engine.wait_committed()
         subscription = self._engine.feed.subscribe()
         after = query.after or EventPosition(self._engine.state.version)
         if query.after is not None:
@@ -67,7 +67,7 @@ class History:
         finally:
             self._engine.feed.unsubscribe(subscription)
 
-    def _render(self, published: Published, query: EventQuery, after: EventPosition | None) -> list[EventView]:
+    def _render(self, published: PublishedRound, query: EventQuery, after: EventPosition | None) -> list[EventView]:
         """A round's events that match and come behind the position."""
         names = self._engine.state.nodes.view.names
         events = render(published.version, published.at, published.changes, names.__getitem__)
@@ -83,5 +83,5 @@ def _before(position: EventPosition) -> int:
     return position.version if position.number is None else position.version - 1
 
 
-def _published(logged: LoggedRound) -> Published:
-    return Published(logged.version, logged.at, decode_round(logged.body))
+def _published(logged: LoggedRound) -> PublishedRound:
+    return PublishedRound(logged.version, logged.at, decode_round(logged.body))

@@ -46,9 +46,9 @@ class Following:
                 async with aclosing(steps(run, watch)) as lines:
                     async for line in lines:
                         yield line
-            while watch.summary is None and not watch.is_over:
-                watch.news.clear()
-                await watch.news.wait()
+            while watch.summary is None and not watch.is_closed:
+                watch.wakeup.clear()
+                await watch.wakeup.wait()
             if watch.summary is not None:
                 yield FollowLine(end=watch.summary.view, exit_code=watch.summary.exit_code)
         finally:
@@ -92,21 +92,21 @@ class Following:
 
     async def _progress(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
         shown: dict[str, int] = {}
-        while watch.summary is None and not watch.is_over:
-            watch.news.clear()  # before looking, so that what changes from here on wakes us again
+        while watch.summary is None and not watch.is_closed:
+            watch.wakeup.clear()  # before looking, so that what changes from here on wakes us again
             counts = counts_view(job.counts())
             if counts != shown:
                 shown = counts
                 yield FollowLine(progress=ProgressView(job.state.word, counts))
                 await _end_within(watch, PROGRESS_INTERVAL_S)
-            await watch.news.wait()
+            await watch.wakeup.wait()
 
     async def _logs(self, job: Job, watch: JobWatch) -> AsyncGenerator[FollowLine, None]:
         """Both streams of a job's only task, while it runs and once more after its end."""
         offsets = dict.fromkeys(STREAMS, 0)
         last: TaskPlace | None = None
         while True:
-            is_over = watch.summary is not None or watch.is_over
+            is_over = watch.summary is not None or watch.is_closed
             run = await self._runs.find(JobReference(job.namespace, id=job.id))
             place = await self._tasks.place_of(run, ONLY, None)
             if not place.goes_on(last):
@@ -143,12 +143,12 @@ class Following:
 
 
 async def _news_within(watch: JobWatch, seconds: float) -> None:
-    watch.news.clear()
-    if watch.summary is not None or watch.is_over:
+    watch.wakeup.clear()
+    if watch.summary is not None or watch.is_closed:
         return
     try:
         async with asyncio.timeout(seconds):
-            await watch.news.wait()
+            await watch.wakeup.wait()
     except TimeoutError:
         pass
 
@@ -158,11 +158,11 @@ async def _end_within(watch: JobWatch, seconds: float) -> None:
     has_news = False
     try:
         async with asyncio.timeout(seconds):
-            while watch.summary is None and not watch.is_over:
-                watch.news.clear()
-                await watch.news.wait()
+            while watch.summary is None and not watch.is_closed:
+                watch.wakeup.clear()
+                await watch.wakeup.wait()
                 has_news = True
     except TimeoutError:
         pass
     if has_news:
-        watch.news.set()
+        watch.wakeup.set()

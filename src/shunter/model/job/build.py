@@ -9,7 +9,7 @@ from shunter.model.job.job_fields import SPEC
 from shunter.model.job.placement_fields import RESTART, UNLIMITED, UPDATE
 from shunter.model.job.spec import (
     BATCH,
-    LASTING,
+    LONG_RUNNING,
     PLAIN,
     PORT_PREFIX,
     SYSTEM,
@@ -175,12 +175,12 @@ def _build_health(check: dict[str, Any], ports: tuple[Port, ...]) -> HealthCheck
 def _build_restart(given: dict[str, Any], job_type: str) -> Restart:
     """What lasts is restarted always, though not for ever: an attempt that ran long enough starts the count anew."""
     if not given:
-        return _RESTART_LASTING if job_type in LASTING else _RESTART_NEVER
+        return _RESTART_LASTING if job_type in LONG_RUNNING else _RESTART_NEVER
     values = _RESTART_DEFAULTS | given
-    policy = values["policy"] or ("always" if job_type in LASTING else "never")
+    policy = values["policy"] or ("always" if job_type in LONG_RUNNING else "never")
     most = values["max"]
     if most is None:
-        most = RESTARTS_DEFAULT if job_type in LASTING or policy in ("never", "on-failure") else UNLIMITED
+        most = RESTARTS_DEFAULT if job_type in LONG_RUNNING or policy in ("never", "on-failure") else UNLIMITED
     longest = values["delay_max"]
     return Restart(
         policy=policy,

@@ -11,7 +11,7 @@ from typing import Any
 from shunter.model.errors import Rejected
 from shunter.model.job.arrays import count_of
 from shunter.model.job.groups import Group, count_tasks
-from shunter.model.job.spec import EVERYWHERE, LASTING, SYSTEM
+from shunter.model.job.spec import LONG_RUNNING, PER_NODE, SYSTEM
 from shunter.model.job.task_fields import ARGUMENTS_SIZE_MAX, CONTAINER_FIELDS, is_own_variable
 from shunter.model.schema.problems import UNSAID, Problems, nearest
 
@@ -133,7 +133,7 @@ class GroupCheck:
 
     def _check_restart(self) -> None:
         restart = self._values["restart"]
-        if "restart" in self._group.given and "policy" not in restart and self._type not in LASTING:
+        if "restart" in self._group.given and "policy" not in restart and self._type not in LONG_RUNNING:
             self._note(f"{self._group.at('restart')}.policy", "is missing", fix="add policy: on-failure")
         longest = restart.get("delay_max")
         if longest is not None and longest < restart.get("delay", 0.0):
@@ -148,7 +148,7 @@ class GroupCheck:
                 self._note(self._group.at(name), "must contain %i, or all tasks write to one file", value=path, fix=fix)
 
     def _check_affinity(self) -> None:
-        if self._type not in EVERYWHERE:
+        if self._type not in PER_NODE:
             return
         for number, affinity in enumerate(self._values["affinity"]):
             if not affinity["require"]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from shunter.model.job.arrays import count_of
 from shunter.model.job.job_fields import SHARED
-from shunter.model.job.spec import EVERYWHERE
+from shunter.model.job.spec import PER_NODE
 
 GROUP_DEFAULT = "main"
 
@@ -70,7 +70,7 @@ def merge(job: dict[str, Any], group: dict[str, Any]) -> dict[str, Any]:
 
 def count_tasks(group: Group, job_type: str) -> int:
     """How many tasks a group begins with: none where every node that joins brings one."""
-    if job_type in EVERYWHERE:
+    if job_type in PER_NODE:
         return 0
     values = group.values
     return count_of(values["array"]) or len(values["entries"]) or values["count"] or 1

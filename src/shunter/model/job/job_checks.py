@@ -11,7 +11,7 @@ from typing import Any
 from shunter.model.graph import find_cycle, show_cycle
 from shunter.model.job.groups import Group, count_tasks
 from shunter.model.job.job_fields import ONLY_FOR
-from shunter.model.job.spec import BATCH, COUNT_MAX, LASTING
+from shunter.model.job.spec import BATCH, COUNT_MAX, LONG_RUNNING
 from shunter.model.job.timing_fields import TIMING_FIELDS, Moment
 from shunter.model.schema.problems import Problems, nearest
 
@@ -42,7 +42,7 @@ def _check_type(job_type: str, given: Iterable[str], path: str, problems: Proble
 
 
 def _check_lasting(job_type: str, spec: dict[str, Any], path: str, problems: Problems) -> None:
-    if job_type in LASTING and spec.get("timeout", {}).get("job"):
+    if job_type in LONG_RUNNING and spec.get("timeout", {}).get("job"):
         fix = "leave it out"
         problems.add(f"{path}.timeout.job", f"is for jobs that end, not for type {job_type}", fix=fix)
 

@@ -17,8 +17,8 @@ PORT_PREFIX = "port/"  # a fixed host port is a resource of which every node has
 LICENCE_PREFIX = "licence/"  # a resource of the whole cluster, not of a node
 
 BATCH, SERVICE, SYSTEM, SYSBATCH = "batch", "service", "system", "sysbatch"
-LASTING = frozenset({SERVICE, SYSTEM})  # types that run until they are stopped, and are updated in place
-EVERYWHERE = frozenset({SYSTEM, SYSBATCH})  # types with one task on each matching node
+LONG_RUNNING = frozenset({SERVICE, SYSTEM})  # types that run until they are stopped, and are updated in place
+PER_NODE = frozenset({SYSTEM, SYSBATCH})  # types with one task on each matching node
 
 
 # ---- what a worker must know ----

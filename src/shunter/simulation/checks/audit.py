@@ -9,13 +9,13 @@ from collections import Counter
 
 import numpy as np
 
-from shunter.engine.state.records import Group
+from shunter.engine.state.records import TaskSet
 from shunter.engine.state.state import State
 from shunter.model.job.spec import LICENCE_PREFIX
 from shunter.model.lifecycles import NodeState, TaskState
 from shunter.simulation.checks.model import Ledger
 from shunter.simulation.checks.model_records import LIVE, require
-from shunter.simulation.checks.start_rules import DOOMS, is_doomed, what_passes
+from shunter.simulation.checks.start_rules import FAIL_FLAGS, is_doomed, what_passes
 
 
 def audit(state: State, ledger: Ledger) -> None:
@@ -24,9 +24,9 @@ def audit(state: State, ledger: Ledger) -> None:
     require(all(count == 1 for count in runs.values()), f"runs of unfinished jobs are not unique: {runs}")
     _audit_waits(ledger)
     for job in state.jobs.values():
-        pieces = sorted(group.number for group in job.groups)
+        pieces = sorted(group.number for group in job.task_sets)
         require(pieces == sorted(ledger.jobs[job.id].groups), f"job {job.id} has pieces {pieces}, not the ledger's")
-        for group in job.groups:
+        for group in job.task_sets:
             _audit_counts(state, group)
             _audit_tasks(state, ledger, group)
     _audit_reservations(state, ledger)
@@ -44,7 +44,7 @@ def audit_empty(state: State) -> None:
 def _audit_waits(ledger: Ledger) -> None:
     """Whatever waits has a reason that will pass: a job, a time or a group of its own. What is to fail is stopped."""
     for job in ledger.unfinished.values():
-        for flag in () if job.stop_was_asked else DOOMS:
+        for flag in () if job.stop_was_asked else FAIL_FLAGS:
             require(not is_doomed(job, flag, ledger.now_ms), f"job {job.id} goes on although it is to fail ({flag})")
         for number, group in job.groups.items():
             if any(task.state is TaskState.WAITING for task in group.tasks):
@@ -52,14 +52,14 @@ def _audit_waits(ledger: Ledger) -> None:
                 require(bool(reason), f"group {number} of job {job.id} waits for nothing any more")
 
 
-def _audit_counts(state: State, group: Group) -> None:
+def _audit_counts(state: State, group: TaskSet) -> None:
     states = state.table.state[group.base : group.base + group.count]
     counts = np.bincount(states, minlength=len(TaskState)).tolist()
     require(group.counts == counts, f"job {group.job.id} counts {group.counts}, its tasks are {counts}")
     require(sum(counts) == group.count, f"counts of job {group.job.id} do not sum to {group.count}")
 
 
-def _audit_tasks(state: State, ledger: Ledger, group: Group) -> None:
+def _audit_tasks(state: State, ledger: Ledger, group: TaskSet) -> None:
     """Every task is what the ledger says; every queued one is in a queue, once, and no other is."""
     rows = slice(group.base, group.base + group.count)
     table, tasks = state.table, ledger.jobs[group.job.id].groups[group.number].tasks
@@ -77,7 +77,7 @@ def _audit_tasks(state: State, ledger: Ledger, group: Group) -> None:
             require(is_queued_once, f"{where} is {queued[index]} times in a queue")
             require(is_somewhere, f"{where} is on a node that is down")
     if group.ready:
-        is_found = group.in_queue and any(group is each for each in group.task_class.groups)
+        is_found = group.in_queue and any(group is each for each in group.task_class.task_sets)
         require(is_found, f"job {group.job.id} has tasks ready that nobody will look at")
 
 
@@ -113,7 +113,7 @@ def _outstanding(state: State) -> Counter[tuple[int, int]]:
     live = np.isin(table.state[: table.used], [int(each) for each in LIVE])
     outstanding: Counter[tuple[int, int]] = Counter()
     for row in np.flatnonzero(live).tolist():
-        group = state.groups[table.group[row]]
+        group = state.task_sets[table.group[row]]
         assert group is not None
         outstanding[group.task_class.id, int(table.node[row])] += 1
     return outstanding

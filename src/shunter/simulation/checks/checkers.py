@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from shunter.engine.changes import Change, LanesSet, TaskEnded, TasksMoved, decode_round
+from shunter.engine.changes import Change, LanesSet, TaskEnded, TasksTransitioned, decode_round
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.submit import Submitted
 from shunter.engine.state.fingerprints.fingerprint import fingerprint
@@ -254,7 +254,7 @@ class _Watch:
 def _kind_of(change: Change) -> str:
     """Its name, with the event where there are several."""
     name = type(change).__name__
-    return f"{name}.{TaskEvent(change.event).word}" if isinstance(change, TasksMoved | TaskEnded) else name
+    return f"{name}.{TaskEvent(change.event).word}" if isinstance(change, TasksTransitioned | TaskEnded) else name
 
 
 def _difference(replayed: Any, found: Any) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shunter.model.job.spec import LASTING, LOST_MAX, GroupSpec
+from shunter.model.job.spec import LONG_RUNNING, LOST_MAX, GroupSpec
 from shunter.model.lifecycles import JOB, TaskState
 from shunter.planning.explain.explain import explain
 from shunter.ports.store import Retention
@@ -33,7 +33,7 @@ async def check_end(world: World, users: Users) -> None:
     leader = world.leader
     require(leader is not None, "no manager leads although nothing keeps one from it")
     assert leader is not None
-    await leader.engine.committed()
+    await leader.engine.wait_committed()
     world.checkers.on_audit(leader.engine.state)
     await world.checkers.check_replay(world.store)
     _check_all_ended(world)
@@ -54,7 +54,7 @@ def _check_all_ended(world: World) -> None:
         states = [task.state.word for task in job.tasks() if task.state not in (TaskState.SUCCEEDED, TaskState.FAILED)]
         assert leader is not None
         nodes = leader.engine.state.nodes.view
-        waiting = [group for group in leader.engine.state.jobs[job_id].groups if group.ready]
+        waiting = [group for group in leader.engine.state.jobs[job_id].task_sets if group.ready]
         reasons = [reason.text for group in waiting for reason in explain(group.task_class.task_class, nodes)]
         require(False, f"job {job_id} ({job.name}) has not ended: {states[:5]}; {reasons}")
 
@@ -76,7 +76,7 @@ def _check_job(job: LedgerJob, users: Users) -> None:
         require(None in stopped, f"job {job.id} was stopped, and nobody asked for it")
     for group in job.groups.values():
         is_purged = job.options.queue in users.purged
-        is_replaced = job.type in LASTING  # whether it was to be is looked at when it is told to end
+        is_replaced = job.type in LONG_RUNNING  # whether it was to be is looked at when it is told to end
         is_executor = bool(job.options.application)  # stopped when its driver has ended
         may_be_cancelled = job.stop_was_asked or is_purged or is_left_out(job, group) or is_replaced or is_executor
         for index, task in enumerate(group.tasks):

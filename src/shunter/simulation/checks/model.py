@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from shunter.engine import changes as c
-from shunter.model.job.spec import EVERYWHERE, LICENCE_PREFIX, PLAIN, GroupSpec, JobOptions
+from shunter.model.job.spec import LICENCE_PREFIX, PER_NODE, PLAIN, GroupSpec, JobOptions
 from shunter.model.lifecycles import (
     JOB,
     NODE,
@@ -68,26 +68,26 @@ class Ledger:
         self._appliers: dict[type, Callable[[Any], None]] = {
             c.JobSubmitted: self._submitted,
             c.JobUpdated: self._updated,
-            c.JobRefined: self._refined,
+            c.JobGroupsRefined: self._refined,
             c.JobHeld: self._held,
             c.JobFlagged: self._flagged,
-            c.JobStopAsked: self._stop_asked,
+            c.JobStopRequested: self._stop_asked,
             c.JobEnded: self._job_ended,
             c.EdgeSettled: lambda change: start_rules.edge_settled(self, change),
-            c.EdgeMoved: lambda change: start_rules.edge_moved(self, change),
-            c.GroupAdded: self._group_added,
-            c.GroupDropped: self._group_dropped,
-            c.GroupFreed: self._group_freed,
-            c.UpdateSettled: self._update_settled,
-            c.InstanceSwitched: self._instance_switched,
-            c.InstanceRenewed: self._instance_renewed,
-            c.KeyUsed: self._key_used,
-            c.KeysDropped: self._keys_dropped,
+            c.EdgeRetargeted: lambda change: start_rules.edge_moved(self, change),
+            c.TaskSetAdded: self._group_added,
+            c.TaskSetDropped: self._group_dropped,
+            c.TaskSetUnpinned: self._group_freed,
+            c.RolloutSettled: self._update_settled,
+            c.InstanceDownSet: self._instance_switched,
+            c.InstanceRestartRequested: self._instance_renewed,
+            c.IdempotencyKeyUsed: self._key_used,
+            c.IdempotencyKeysDropped: self._keys_dropped,
             c.NamesDropped: self._names_dropped,
             c.NodeJoined: self._joined,
-            c.NodeMoved: self._node_moved,
+            c.NodeTransitioned: self._node_moved,
             c.NodeLabelled: self._labelled,
-            c.NodeSwitched: self._switched,
+            c.NodeCordonSet: self._switched,
             c.LanesSet: self._lanes_set,
             c.QueueSet: self._queue_set,
             c.QueueDropped: self._queue_dropped,
@@ -148,7 +148,7 @@ class Ledger:
         specs = _groups_decoder.decode(bytes(change.groups))
         options = PLAIN if change.options == c.NO_OPTIONS else _options_decoder.decode(change.options)
         groups = {}
-        if change.type not in EVERYWHERE:
+        if change.type not in PER_NODE:
             for number, spec in enumerate(specs):
                 state = TaskState.WAITING if change.is_waiting or spec.after else TaskState.QUEUED
                 if spec.count:
@@ -166,26 +166,26 @@ class Ledger:
         job.specs = _groups_decoder.decode(bytes(change.groups))
         job.options = PLAIN if change.options == c.NO_OPTIONS else _options_decoder.decode(change.options)
         job.priority = change.priority
-        if change.how == "restart":
+        if change.cause == "restart":
             job.down.clear()
         job.down = {(name, index) for name, index in job.down if self._exists(job, name, index)}
-        if change.how != "scale":
+        if change.cause != "scale":
             job.has_stalled, job.is_partly = False, change.node > 0
 
-    def _refined(self, change: c.JobRefined) -> None:
+    def _refined(self, change: c.JobGroupsRefined) -> None:
         self.unfinished[change.job].specs = _groups_decoder.decode(bytes(change.groups))
 
     def _exists(self, job: LedgerJob, name: str, index: int) -> bool:
-        return any(spec.name == name and (job.type in EVERYWHERE or index < spec.count) for spec in job.specs)
+        return any(spec.name == name and (job.type in PER_NODE or index < spec.count) for spec in job.specs)
 
-    def _update_settled(self, change: c.UpdateSettled) -> None:
-        self.unfinished[change.job].has_stalled = not change.is_good
+    def _update_settled(self, change: c.RolloutSettled) -> None:
+        self.unfinished[change.job].has_stalled = not change.is_stable
 
-    def _instance_switched(self, change: c.InstanceSwitched) -> None:
+    def _instance_switched(self, change: c.InstanceDownSet) -> None:
         down = self.unfinished[change.job].down
         (down.add if change.is_down else down.discard)((change.group, change.index))
 
-    def _instance_renewed(self, change: c.InstanceRenewed) -> None:
+    def _instance_renewed(self, change: c.InstanceRestartRequested) -> None:
         self.unfinished[change.job].down.discard((change.group, change.index))
 
     def _held(self, change: c.JobHeld) -> None:
@@ -193,11 +193,11 @@ class Ledger:
 
     def _flagged(self, change: c.JobFlagged) -> None:
         job = self.unfinished[change.job]
-        if change.flag in start_rules.DOOMS:
+        if change.flag in start_rules.FAIL_FLAGS:
             require(start_rules.is_doomed(job, change.flag, change.at_ms), f"job {job.id} was failed for no reason")
             job.is_doomed = True
 
-    def _stop_asked(self, change: c.JobStopAsked) -> None:
+    def _stop_asked(self, change: c.JobStopRequested) -> None:
         job = self.unfinished[change.job]
         job.state = JOB.move(job.state, JobEvent.STOP_ASKED)
         job.stop_was_asked = True
@@ -216,29 +216,29 @@ class Ledger:
         if job.state is JobState.PENDING:
             job.state = JOB.move(job.state, JobEvent.STARTED)
 
-    def _group_added(self, change: c.GroupAdded) -> None:
+    def _group_added(self, change: c.TaskSetAdded) -> None:
         job = self.unfinished[change.job]
         is_new = change.number not in job.groups and change.number not in job.dropped
         require(is_new, f"job {job.id} had a piece {change.number} before")
-        tasks = [LedgerTask(TaskState.WAITING) for _ in change.shown]
-        spec = job.groups[change.like].spec if change.like >= 0 else job.specs[change.part]
-        job.groups[change.number] = LedgerGroup(spec, tasks, list(change.shown), change.node)
+        tasks = [LedgerTask(TaskState.WAITING) for _ in change.visible_index]
+        spec = job.groups[change.copy_of].spec if change.copy_of >= 0 else job.specs[change.group_index]
+        job.groups[change.number] = LedgerGroup(spec, tasks, list(change.visible_index), change.node)
 
-    def _group_dropped(self, change: c.GroupDropped) -> None:
+    def _group_dropped(self, change: c.TaskSetDropped) -> None:
         job = self.unfinished[change.job]
-        require(job.groups[change.number].is_over, f"piece {change.number} of job {job.id} left before it was over")
+        require(job.groups[change.number].is_finished, f"piece {change.number} of job {job.id} left before it was over")
         job.dropped[change.number] = job.groups.pop(change.number)
 
-    def _group_freed(self, change: c.GroupFreed) -> None:
+    def _group_freed(self, change: c.TaskSetUnpinned) -> None:
         group = self.unfinished[change.job].groups[change.number]
         require(not any(task.state in LIVE for task in group.tasks), f"a live piece of job {change.job} was let go")
         group.node = 0
 
-    def _key_used(self, change: c.KeyUsed) -> None:
+    def _key_used(self, change: c.IdempotencyKeyUsed) -> None:
         require(change.key not in self.keys, f"key {change.key} was used twice")
         self.keys[change.key] = change.jobs
 
-    def _keys_dropped(self, change: c.KeysDropped) -> None:
+    def _keys_dropped(self, change: c.IdempotencyKeysDropped) -> None:
         for key in list(self.keys)[: change.count]:
             del self.keys[key]
             self.forgotten_keys.add(key)
@@ -257,7 +257,7 @@ class Ledger:
         for resource, amount in change.capacity.items():
             known.largest[resource] = max(amount, known.largest.get(resource, 0))
 
-    def _node_moved(self, change: c.NodeMoved) -> None:
+    def _node_moved(self, change: c.NodeTransitioned) -> None:
         node = self.nodes[change.node]
         node.state = NODE.move(node.state, NodeEvent(change.event))
         if node.state is NodeState.DOWN:
@@ -267,13 +267,13 @@ class Ledger:
             require(not left, f"node {node.name} is called drained, and has tasks of jobs {left}")
 
     def _labelled(self, change: c.NodeLabelled) -> None:
-        self.nodes[change.node].set_labels.update(change.labels)
+        self.nodes[change.node].override_labels.update(change.labels)
 
-    def _switched(self, change: c.NodeSwitched) -> None:
+    def _switched(self, change: c.NodeCordonSet) -> None:
         node = self.nodes[change.node]
-        node.switched_by = change.by
+        node.cordoned_by = change.by
         if change.by == "quarantine":
-            others = [each for each in self.nodes.values() if each.state is NodeState.READY and not each.switched_by]
+            others = [each for each in self.nodes.values() if each.state is NodeState.READY and not each.cordoned_by]
             require(bool(others), f"node {node.name} was put in quarantine, and no other takes work")
 
     def _lanes_set(self, change: c.LanesSet) -> None:

@@ -44,15 +44,15 @@ class LedgerGroup:
 
     spec: GroupSpec
     tasks: list[LedgerTask]
-    shown: list[int] | None = None
+    visible_index: list[int] | None = None
     node: int = 0
 
-    def shows(self, index: int) -> int:
+    def visible_index_of(self, index: int) -> int:
         """The task index that people see."""
-        return index if self.shown is None else self.shown[index]
+        return index if self.visible_index is None else self.visible_index[index]
 
     @property
-    def is_over(self) -> bool:
+    def is_finished(self) -> bool:
         return all(task.state in ENDS for task in self.tasks)
 
     def outcome(self) -> str:
@@ -112,9 +112,9 @@ class LedgerNode:
     capacity: dict[str, int]
     largest: dict[str, int]  # the most that it ever had
     labels: dict[str, str] = field(default_factory=dict)
-    set_labels: dict[str, str] = field(default_factory=dict)
+    override_labels: dict[str, str] = field(default_factory=dict)
     state: NodeState = NodeState.READY
-    switched_by: str = ""
+    cordoned_by: str = ""
     widths: dict[int, int] = field(default_factory=dict)  # class id -> lanes
 
     @property
@@ -126,7 +126,7 @@ class LedgerNode:
         return self.capacity.get(resource, 0) - used
 
     def label(self, name: str) -> str:
-        return {**self.labels, **self.set_labels}.get(name, "")
+        return {**self.labels, **self.override_labels}.get(name, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Placed:
 def well_indexes(job: LedgerJob, name: str, now_ms: int) -> set[int]:
     """Of the instances of a service's group, those of which a task is well."""
     return {
-        piece.shows(index)
+        piece.visible_index_of(index)
         for piece in job.pieces(name)
         for index, task in enumerate(piece.tasks)
         if is_well(piece, task, now_ms)

@@ -19,7 +19,7 @@ def placed(ledger: Ledger, change: c.TasksPlaced) -> None:
     node, job = ledger.nodes[change.node], ledger.unfinished[change.job]
     group = job.groups[change.group]
     require(node.state is NodeState.READY, f"tasks were placed on node {node.name}, which is {node.state.word}")
-    require(not node.switched_by, f"tasks were placed on node {node.name}, which takes no work ({node.switched_by})")
+    require(not node.cordoned_by, f"tasks were placed on node {node.name}, which takes no work ({node.cordoned_by})")
     require(group.node in (0, change.node), f"tasks of job {job.id} for node {group.node} were placed on {node.name}")
     reason = start_rules.why_not(ledger, job, group)
     require(not reason, f"tasks of job {job.id} were placed although {reason}")
@@ -80,7 +80,7 @@ def lost(ledger: Ledger, change: c.TasksLost) -> None:
         move(ledger, change.job, change.group, index, TaskEvent.LOST)
 
 
-def moved(ledger: Ledger, change: c.TasksMoved) -> None:
+def moved(ledger: Ledger, change: c.TasksTransitioned) -> None:
     event = TaskEvent(change.event)
     ended = _well(ledger, change) if event is TaskEvent.CANCEL_ASKED else []
     for index in range(change.first, change.last + 1):
@@ -89,20 +89,20 @@ def moved(ledger: Ledger, change: c.TasksMoved) -> None:
         job = ledger.unfinished[change.job]
         name = job.groups[change.group].spec.name
         left = well_indexes(job, name, ledger.now_ms)
-        ledger.well_ended_now += [(job.id, name, shown, left) for shown in ended]
+        ledger.well_ended_now += [(job.id, name, visible_index, left) for visible_index in ended]
     if event is TaskEvent.UNBLOCKED:
         job = ledger.unfinished[change.job]
         reason = start_rules.why_not(ledger, job, job.groups[change.group], is_queueing=True)
         require(not reason, f"tasks of job {job.id} were queued although {reason}")
 
 
-def _well(ledger: Ledger, change: c.TasksMoved) -> list[int]:
+def _well(ledger: Ledger, change: c.TasksTransitioned) -> list[int]:
     """Those of a service that are well."""
     job = ledger.unfinished[change.job]
     group, indexes = job.groups[change.group], range(change.first, change.last + 1)
     if job.type != SERVICE:
         return []
-    return [group.shows(index) for index in indexes if is_well(group, group.tasks[index], ledger.now_ms)]
+    return [group.visible_index_of(index) for index in indexes if is_well(group, group.tasks[index], ledger.now_ms)]
 
 
 def health(ledger: Ledger, change: c.TaskHealth) -> None:
@@ -111,7 +111,7 @@ def health(ledger: Ledger, change: c.TaskHealth) -> None:
     task.well_ms = change.at_ms if change.is_healthy else 0
 
 
-def bound(ledger: Ledger, change: c.TaskBound) -> None:
+def bound(ledger: Ledger, change: c.TaskPinned) -> None:
     ledger.unfinished[change.job].groups[change.group].tasks[change.index].bound = change.node
 
 
@@ -149,7 +149,7 @@ APPLIERS: dict[type, Callable[[Any, Any], None]] = {
     c.TasksFinished: finished,
     c.TaskEnded: ended,
     c.TasksLost: lost,
-    c.TasksMoved: moved,
+    c.TasksTransitioned: moved,
     c.TaskHealth: health,
-    c.TaskBound: bound,
+    c.TaskPinned: bound,
 }

@@ -46,7 +46,10 @@ def check_nothing_left(state: State) -> None:
     book = state.objects
     left = [str(each.meta.object_name) for kind in KINDS for each in book.all(kind)]
     require(not left, f"objects are left: {left}")
-    require(not (book.applications or book.users or book.claimed), "something is kept for objects that are gone")
+    require(
+        not (book.applications or book.jobs_by_testbed or book.claimed_jobs),
+        "something is kept for objects that are gone",
+    )
 
 
 def _holders(testbed: Testbed) -> Iterator[tuple[SlotPlace, tuple[ObjectName, int]]]:
@@ -64,13 +67,13 @@ def _executors(state: State) -> Iterator[tuple[tuple[ObjectName, int], tuple[Obj
         core, status = state.jobs.get(job.status.application), job.status
         if core is None or status.testbed is None:
             continue
-        pieces = [piece for piece in core.groups if piece.spec.name == EXECUTOR]
+        pieces = [piece for piece in core.task_sets if piece.spec.name == EXECUTOR]
         if not pieces and core.state is not JobState.STOPPING:  # they wait for their driver
             yield from (((name, number), (status.testbed, place)) for number, place in enumerate(status.places))
         for piece in pieces:
             for index in range(piece.count):
                 task = TaskState(state.table.state[piece.base + index])
-                number = piece.shows(index)
+                number = piece.visible_index_of(index)
                 if task < TaskState.SUCCEEDED:
                     place = status.places[number]
                     node = state.nodes.view.names[piece.node]

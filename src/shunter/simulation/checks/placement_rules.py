@@ -105,9 +105,12 @@ def _avoided(spec: GroupSpec) -> list[str]:
 def check_lanes(ledger: Ledger, classes: dict[int, ClassKey], class_id: int) -> None:
     """After lanes were added to a class: what all lanes together may be. Lowering a limit ends nothing."""
     key = classes[class_id]
-    if key.alone is not None:
-        job_id, part = key.alone
-        most, width = ledger.jobs[job_id].specs[part].parallel_max, _width(ledger, classes, alone=key.alone)
+    if key.dedicated_to is not None:
+        job_id, group_index = key.dedicated_to
+        most, width = (
+            ledger.jobs[job_id].specs[group_index].parallel_max,
+            _width(ledger, classes, dedicated_to=key.dedicated_to),
+        )
         require(width <= most, f"{width} tasks of job {job_id} run at once, parallel_max is {most}")
     most = ledger.queue(key.queue).running_max
     if most:
@@ -121,12 +124,12 @@ def check_lanes(ledger: Ledger, classes: dict[int, ClassKey], class_id: int) -> 
 
 
 def _width(
-    ledger: Ledger, classes: dict[int, ClassKey], alone: tuple[int, int] | None = None, queue: str | None = None
+    ledger: Ledger, classes: dict[int, ClassKey], dedicated_to: tuple[int, int] | None = None, queue: str | None = None
 ) -> int:
     return sum(
         width
         for key, width in _lanes(ledger, classes)
-        if (queue is None or key.queue == queue) and (alone is None or key.alone == alone)
+        if (queue is None or key.queue == queue) and (dedicated_to is None or key.dedicated_to == dedicated_to)
     )
 
 

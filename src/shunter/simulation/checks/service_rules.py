@@ -17,16 +17,24 @@ from shunter.simulation.checks.model_records import LIVE, LedgerGroup, LedgerJob
 def check_ended(ledger: Ledger) -> None:
     """After a round that told tasks of services to end: those that were well left enough behind that were.
     Some of those may have been preempted afterwards by the same round."""
-    for job_id, group_name, shown, well in ledger.well_ended_now:
+    for job_id, group_name, visible_index, well in ledger.well_ended_now:
         job = ledger.unfinished.get(job_id)
         spec = _spec(job, group_name) if job is not None else None
-        if job is None or spec is None or job.stop_was_asked or shown >= spec.count or (group_name, shown) in job.down:
+        if (
+            job is None
+            or spec is None
+            or job.stop_was_asked
+            or visible_index >= spec.count
+            or (group_name, visible_index) in job.down
+        ):
             continue
         wanted = [index for index in range(spec.count) if (group_name, index) not in job.down]
         least = len(wanted) - spec.update.unavailable_max
-        is_kept = shown in well or (spec.update.unavailable_max > 0 and len(well) >= least)
+        is_kept = visible_index in well or (spec.update.unavailable_max > 0 and len(well) >= least)
         claim = f"{len(well)} of {len(wanted)} are well, unavailable_max is {spec.update.unavailable_max}"
-        require(is_kept, f"task {group_name}/{shown} of service {job.name} was ended while it was needed: {claim}")
+        require(
+            is_kept, f"task {group_name}/{visible_index} of service {job.name} was ended while it was needed: {claim}"
+        )
 
 
 def _spec(job: LedgerJob, name: str) -> GroupSpec | None:
@@ -71,30 +79,33 @@ def _system_lacks(ledger: Ledger, job: LedgerJob, spec: GroupSpec) -> list[str]:
     lacks = []
     for number, node in ledger.nodes.items():
         members = [(piece, task) for piece in job.pieces(spec.name) if piece.node == number for task in piece.tasks]
-        is_served = node.state is NodeState.READY and not node.switched_by and not spec.constraints
+        is_served = node.state is NodeState.READY and not node.cordoned_by and not spec.constraints
         used = Counter[str]()
         for _, group, _, _ in ledger.live_on(number):
             used.update(group.spec.needs)
         is_served &= all(node.free(name, used[name]) >= need for name, need in spec.needs.items())
         has_one = any(task.state in LIVE for _, task in members) or _has_given_up(members)
-        is_down = any((spec.name, piece.shows(0)) in job.down for piece, _ in members)
+        is_down = any((spec.name, piece.visible_index_of(0)) in job.down for piece, _ in members)
         if is_served and not has_one and not is_down and (spec.name, number - 1) not in job.down:
             lacks.append(f"{job.name}/{spec.name} (job {job.id}) has no task on node {node.name}")
     return lacks
 
 
-def _members(job: LedgerJob, name: str, shown: int) -> list[tuple[LedgerGroup, LedgerTask]]:
+def _members(job: LedgerJob, name: str, visible_index: int) -> list[tuple[LedgerGroup, LedgerTask]]:
     return [
         (piece, task)
         for piece in job.pieces(name)
         for index, task in enumerate(piece.tasks)
-        if piece.shows(index) == shown
+        if piece.visible_index_of(index) == visible_index
     ]
 
 
 def _live_indexes(job: LedgerJob, name: str) -> list[int]:
     return [
-        piece.shows(index) for piece in job.pieces(name) for index, task in enumerate(piece.tasks) if task.state in LIVE
+        piece.visible_index_of(index)
+        for piece in job.pieces(name)
+        for index, task in enumerate(piece.tasks)
+        if task.state in LIVE
     ]
 
 

@@ -16,7 +16,7 @@ from shunter.testbeds.application_parts import DRIVER
 if TYPE_CHECKING:
     from shunter.simulation.checks.model import Ledger
 
-DOOMS = ("timeout", "failures")  # flags of jobs that end as failed
+FAIL_FLAGS = ("timeout", "failures")  # flags of jobs that end as failed
 _BEHIND = After("", "finished", "run")  # the earlier runs of the same template
 
 
@@ -39,7 +39,7 @@ def what_passes(ledger: Ledger, job: LedgerJob, group: LedgerGroup) -> str:
             return f"it waits for job {target.id}, which is {target.state.word}"
     if len(job.targets) > len(job.options.after) and (earlier := _runs_before(ledger, job)):
         return f"it is queued behind run {earlier[0].run} of its name, which has not ended"
-    pending = (edge.group for edge in group.spec.after for piece in job.pieces(edge.group) if not piece.is_over)
+    pending = (edge.group for edge in group.spec.after for piece in job.pieces(edge.group) if not piece.is_finished)
     return next((f"group {name} is not over" for name in pending), "")
 
 
@@ -77,7 +77,7 @@ def edge_settled(ledger: Ledger, change: c.EdgeSettled) -> None:
     require(change.is_met == is_met, f"job {job.id}: edge {change.edge} settled as {change.is_met}")
 
 
-def edge_moved(ledger: Ledger, change: c.EdgeMoved) -> None:
+def edge_moved(ledger: Ledger, change: c.EdgeRetargeted) -> None:
     job, target = ledger.unfinished[change.job], ledger.unfinished.get(change.target)
     older = ledger.jobs[job.targets[change.edge]]
     where = f"job {job.id}: edge {change.edge} moved"
@@ -106,7 +106,7 @@ def has_another_node(ledger: Ledger, group: LedgerGroup, node: int) -> bool:
     return any(
         number != node
         and other.state is NodeState.READY
-        and not other.switched_by
+        and not other.cordoned_by
         and all(other.capacity.get(name, 0) >= need for name, need in needs.items())
         for number, other in ledger.nodes.items()
     )

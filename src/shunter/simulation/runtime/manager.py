@@ -103,7 +103,7 @@ class SimulatedManager:
         """An orderly end: tasks are queued again or left alone, then a snapshot."""
         self._is_stopping = True
         engine, deadline_s = self.engine, self._clock.now() + STOP_MAX_S
-        engine.pause_placing()
+        engine.pause_placement()
         if not leave_running:
             for node in list(engine.state.nodes.records):
                 self.watcher.send(node, Shutdown(stop_tasks=True))

@@ -137,7 +137,7 @@ class Acts:
     async def _look_at_dead(self) -> None:
         """Dead letters are purged, or replayed as runs of their jobs."""
         leader = self._world.leader
-        letters = list(leader.engine.state.dead.letters.values()) if leader is not None else []
+        letters = list(leader.engine.state.dead_letters.letters.values()) if leader is not None else []
         if not letters:
             return
         letter = self._chance.choice(letters)

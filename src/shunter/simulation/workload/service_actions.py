@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shunter.engine.engine import Engine
 from shunter.model.errors import Rejected
-from shunter.model.job.spec import LASTING, SERVICE
+from shunter.model.job.spec import LONG_RUNNING, SERVICE
 from shunter.simulation.checks.model_records import LedgerJob, require
 from shunter.simulation.checks.service_rules import unsettled
 from shunter.simulation.workload.job_draws import draw_lasting
@@ -43,7 +43,7 @@ class Upkeep:
         """Tasks go on failing when all is quiet, and nodes go into quarantine for it: somebody lets them out again."""
         while True:
             for node in list(self._ledger.nodes.values()):
-                if node.switched_by:
+                if node.cordoned_by:
                     await self.release_nodes()
             await self._world.clock.sleep(RELEASE_EVERY_S)
 
@@ -114,7 +114,7 @@ class Upkeep:
             await self._users.ask(lambda engine: engine.attribute_node(name, {"firmware": value}))
 
     def _some_lasting(self) -> LedgerJob | None:
-        jobs = [job for job in self._ledger.unfinished.values() if job.type in LASTING]
+        jobs = [job for job in self._ledger.unfinished.values() if job.type in LONG_RUNNING]
         services = [job for job in jobs if job.type == SERVICE]
         return self._chance.choice(services or jobs) if jobs else None
 

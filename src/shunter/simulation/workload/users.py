@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from shunter.engine.engine import Engine
 from shunter.engine.jobs.submit import Submitted
 from shunter.model.errors import Busy, NotFound, Rejected, Unavailable
-from shunter.model.job.spec import LASTING
+from shunter.model.job.spec import LONG_RUNNING
 from shunter.simulation.checks.model_records import LedgerJob, require
 from shunter.simulation.scenario import never_ends
 from shunter.simulation.workload.actions import Acts
@@ -58,9 +58,9 @@ class Users:
         await self._acts.settle()
         if self._world.scenario.has_objects:
             await self._objects.settle()
-        await self._stop_all(lambda job: job.type not in LASTING and any(never_ends(spec) for spec in job.specs))
+        await self._stop_all(lambda job: job.type not in LONG_RUNNING and any(never_ends(spec) for spec in job.specs))
         await self._acts.upkeep.check_rest()
-        await self._stop_all(lambda job: job.type in LASTING)
+        await self._stop_all(lambda job: job.type in LONG_RUNNING)
 
     async def _stop_all(self, is_meant: Callable[[LedgerJob], bool]) -> None:
         for job_id, job in list(self._world.checkers.ledger.unfinished.items()):
@@ -87,7 +87,7 @@ class Users:
             require(before == ids, f"key {submit.key} was answered with jobs {before}, then with {ids}")
         for answer, spec in zip(answers, submit.specs, strict=True):
             job = self._world.checkers.ledger.jobs.get(answer.job_id)
-            if job is None or job.type in LASTING:
+            if job is None or job.type in LONG_RUNNING:
                 continue  # a template, or a job that may have been updated since
             is_it = job.specs == spec.groups and job.namespace == spec.namespace and spec.name in ("", job.name)
             require(is_it, f"job {answer.job_id} is not the job that was submitted")

@@ -9,8 +9,8 @@ import pytest
 from shunter.adapters.files.flight_files import write_frames
 from shunter.cli.main import carry_out
 from shunter.planning.planner import build_policy
-from tests.unit.engine.harness import Stage, play, spec
-from tests.unit.engine.memory_flight_log import Tape
+from tests.unit.engine.harness import Harness, run_scenario, spec
+from tests.unit.engine.memory_flight_log import MemoryFlightLog
 from tests.unit.engine.policy.test_flight_recorder import LastFirst
 
 
@@ -18,16 +18,16 @@ from tests.unit.engine.policy.test_flight_recorder import LastFirst
 def recording(tmp_path: Path) -> str:
     """One decision of a stranger, and some of bin-pack."""
 
-    async def scene(stage: Stage) -> None:
-        stage.engine.policy = LastFirst()
-        stage.engine.schedulers.record_to(tape)
-        await stage.join("n1", cpu=2)
-        await stage.submit(spec("one"))
-        stage.engine.policy = build_policy("bin-pack")
-        await stage.submit(spec("two"))
+    async def scenario(harness: Harness) -> None:
+        harness.engine.policy = LastFirst()
+        harness.engine.schedulers.record_to(tape)
+        await harness.join("n1", cpu=2)
+        await harness.submit(spec("one"))
+        harness.engine.policy = build_policy("bin-pack")
+        await harness.submit(spec("two"))
 
-    tape, file = Tape(), tmp_path / "day.flight"
-    play(scene)
+    tape, file = MemoryFlightLog(), tmp_path / "day.flight"
+    run_scenario(scenario)
     file.write_bytes(b"".join(write_frames(frame for segment in tape.segments for frame in segment)))
     return str(file)
 

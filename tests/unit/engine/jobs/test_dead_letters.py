@@ -12,13 +12,13 @@ from shunter.model.errors import Conflict, NotFound
 from shunter.model.job.spec import ExitRule, GroupAfter, GroupSpec, JobOptions, JobSpec, Restart, TaskSpec
 from shunter.model.protocol.worker_messages import Ended
 from shunter.simulation.runtime.loop import VirtualClock
-from tests.unit.engine.harness import Stage, play, spec
+from tests.unit.engine.harness import Harness, run_scenario, spec
 
 ONCE = Restart("on-failure", max=1, delay_s=1.0, jitter=0.0)
 
 
-async def state_of(stage: Stage, name: str) -> str:
-    job = await stage.store.finished_run("default", name, None)
+async def state_of(harness: Harness, name: str) -> str:
+    job = await harness.store.finished_run("default", name, None)
     return job.state if job is not None else "unfinished"
 
 
@@ -32,58 +32,58 @@ async def state_of(stage: Stage, name: str) -> str:
     ],
 )  # fmt: skip
 def test_a_rule_for_an_exit_code_wins_over_the_policy(policy: str, exit_code: int, action: str, outcome: str) -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
         rules = (ExitRule((3, 0), action),)
-        await stage.submit(spec("work", restart=Restart(policy, delay_s=1.0, on_exit=rules)))
-        [(_, order)] = stage.orders()
-        await stage.end(node, order, exit_code)
-        await stage.settle(2)
-        assert (len(stage.orders()) == 1) == (outcome == "again")
+        await harness.submit(spec("work", restart=Restart(policy, delay_s=1.0, on_exit=rules)))
+        [(_, order)] = harness.orders()
+        await harness.end(node, order, exit_code)
+        await harness.settle(2)
+        assert (len(harness.orders()) == 1) == (outcome == "again")
         if outcome != "again":
-            assert await state_of(stage, "work") == outcome
+            assert await state_of(harness, "work") == outcome
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_task_that_succeeds_by_a_rule_keeps_its_exit_code() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
-        await stage.submit(spec("work", restart=Restart(on_exit=(ExitRule((3,), "succeed"),))))
-        [(_, order)] = stage.orders()
-        await stage.end(node, order, 3)
-        finished = await stage.store.finished_run("default", "work", None)
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        await harness.submit(spec("work", restart=Restart(on_exit=(ExitRule((3,), "succeed"),))))
+        [(_, order)] = harness.orders()
+        await harness.end(node, order, 3)
+        finished = await harness.store.finished_run("default", "work", None)
         assert finished is not None
         summary = msgspec.msgpack.decode(finished.summary, type=Summary)
         assert (summary.view.state, summary.exit_code) == ("succeeded", 3)
-        [event] = [event for event in await stage.events() if event.type == "tasks.succeeded"]
+        [event] = [event for event in await harness.events() if event.type == "tasks.succeeded"]
         assert (event.state, event.exit_code) == ("succeeded", 3)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_an_attempt_that_ran_long_makes_earlier_restarts_count_no_more() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
-        await stage.submit(spec("work", restart=ONCE))
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        await harness.submit(spec("work", restart=ONCE))
         for seconds in (1, 700, 700, 1):
-            await stage.settle(2)
-            [(_, order)] = stage.orders()
+            await harness.settle(2)
+            [(_, order)] = harness.orders()
             now_ms = int(VirtualClock().now() * 1000)
             times = [now_ms], [now_ms + seconds * 1000]
-            await stage.settle(seconds)
+            await harness.settle(seconds)
             ended = Ended(order.job, order.group, order.attempt, order.first, [1], *times, 1, 0, "")
-            await stage.report(node, ended=[ended])
-        assert await state_of(stage, "work") == "failed"
+            await harness.report(node, ended=[ended])
+        assert await state_of(harness, "work") == "failed"
 
-    play(scene)
+    run_scenario(scenario)
 
 
-async def fail(stage: Stage, node: int, bad: set[int]) -> None:
+async def fail(harness: Harness, node: int, bad: set[int]) -> None:
     """Run all that there is; these tasks fail until they give up."""
     while True:
-        await stage.settle(2)
-        orders = stage.orders()
+        await harness.settle(2)
+        orders = harness.orders()
         if not orders:
             return
         for _, order in orders:
@@ -92,65 +92,65 @@ async def fail(stage: Stage, node: int, bad: set[int]) -> None:
             exits = [int(index in bad) for index in indexes]
             times = [now_ms] * len(exits), [now_ms] * len(exits)
             ended = Ended(order.job, order.group, order.attempt, order.first, exits, *times, 1, 0, "")
-            await stage.report(node, ended=[ended])
+            await harness.report(node, ended=[ended])
 
 
 def test_a_task_that_gave_up_after_its_restarts_is_a_dead_letter_and_others_are_not() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join(cpu=8)
-        await stage.submit(spec("work", 8, restart=ONCE), spec("never", 2))
-        await fail(stage, node, {2, 5})
-        letters = stage.engine.state.dead.letters
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join(cpu=8)
+        await harness.submit(spec("work", 8, restart=ONCE), spec("never", 2))
+        await fail(harness, node, {2, 5})
+        letters = harness.engine.state.dead_letters.letters
         assert sorted((each.ref, each.index, each.exit_code) for each in letters.values()) == [
             ("default/work@1", 2, 1), ("default/work@1", 5, 1),
         ]  # fmt: skip
-        await stage.engine.purge_dead([1], "me")
+        await harness.engine.purge_dead([1], "me")
         assert list(letters) == [2]
-        assert "dead.dropped" in [event.type for event in await stage.events()]
+        assert "dead.dropped" in [event.type for event in await harness.events()]
         with pytest.raises(NotFound, match="there is no dead letter 1"):
-            await stage.engine.purge_dead([1], "me")
+            await harness.engine.purge_dead([1], "me")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_the_list_of_dead_letters_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dead_letters, "DEAD_MAX", 3)
+    monkeypatch.setattr(dead_letters, "DEAD_LETTERS_MAX", 3)
 
-    async def scene(stage: Stage) -> None:
-        node = await stage.join(cpu=8)
-        await stage.submit(spec("work", 8, restart=ONCE))
-        await fail(stage, node, set(range(8)))
-        assert list(stage.engine.state.dead.letters) == [6, 7, 8]
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join(cpu=8)
+        await harness.submit(spec("work", 8, restart=ONCE))
+        await fail(harness, node, set(range(8)))
+        assert list(harness.engine.state.dead_letters.letters) == [6, 7, 8]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_replay_runs_just_the_dead_tasks_with_their_own_indexes_and_entries() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join(cpu=8)
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join(cpu=8)
         original = spec("work", 4, restart=ONCE, entries=("a", "b", "c", "d"))
-        await stage.submit(original)
-        await fail(stage, node, {1, 3})
-        chosen = by_group((each.group, each.index) for each in stage.engine.state.dead.letters.values())
-        runs = await stage.engine.replay([1, 2], [repeat(original, chosen)], "me")
-        await stage.settle()
+        await harness.submit(original)
+        await fail(harness, node, {1, 3})
+        chosen = by_group((each.group, each.index) for each in harness.engine.state.dead_letters.letters.values())
+        runs = await harness.engine.replay([1, 2], [repeat(original, chosen)], "me")
+        await harness.settle()
         assert [run.run for run in runs] == [2]
-        assert stage.engine.state.dead.letters == {}
-        [(_, order)] = stage.orders()
+        assert harness.engine.state.dead_letters.letters == {}
+        [(_, order)] = harness.orders()
         assert (order.count, order.shown, order.entries) == (4, [1, 3], ["b", "d"])
         with pytest.raises(NotFound):
-            await stage.engine.replay([1], [original], "me")
+            await harness.engine.replay([1], [original], "me")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_job_that_has_not_ended_is_not_repeated() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.submit(spec("work"))
+    async def scenario(harness: Harness) -> None:
+        await harness.submit(spec("work"))
         with pytest.raises(Conflict, match="run 1 of work has not ended"):
-            await stage.engine.start_run(repeat(spec("work")), "me")
+            await harness.engine.start_run(repeat(spec("work")), "me")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_repeat_waits_for_nothing_and_keeps_edges_among_what_it_repeats() -> None:

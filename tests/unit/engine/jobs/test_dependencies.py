@@ -13,15 +13,15 @@ from shunter.engine.state.fingerprints.fingerprint import fingerprint
 from shunter.model.errors import Invalid
 from shunter.model.job.spec import After, GroupAfter, GroupSpec, JobOptions, JobSpec, TaskSpec
 from shunter.model.lifecycles import JobState
-from tests.unit.engine.harness import Stage, play, spec
+from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
 def after(*edges: After | str) -> JobOptions:
     return JobOptions(after=tuple(After(edge) if isinstance(edge, str) else edge for edge in edges))
 
 
-def ended_as(stage: Stage, name: str) -> str:
-    return JobState(stage.engine.state.last_run("default", name)[2]).word
+def ended_as(harness: Harness, name: str) -> str:
+    return JobState(harness.engine.state.last_run("default", name)[2]).word
 
 
 def grouped(name: str, **groups: tuple[GroupAfter, ...]) -> JobSpec:
@@ -35,49 +35,49 @@ def grouped(name: str, **groups: tuple[GroupAfter, ...]) -> JobSpec:
 
 
 def test_a_job_starts_in_the_commit_that_ends_what_it_waits_for() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
-        _, second = await stage.submit(spec("fetch"), spec("render", options=after("fetch")))
-        assert stage.counts(second.job_id) == {"waiting": 1}
-        job = stage.engine.state.jobs[second.job_id]
-        assert waits_for(stage.engine.state, job) == ["fetch@1 to have succeeded (it is pending)"]
-        [(_, order)] = stage.orders()
-        await stage.end(node, order)
-        version = stage.engine.state.version
-        [(_, order)] = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        _, second = await harness.submit(spec("fetch"), spec("render", options=after("fetch")))
+        assert harness.counts(second.job_id) == {"waiting": 1}
+        job = harness.engine.state.jobs[second.job_id]
+        assert waits_for(harness.engine.state, job) == ["fetch@1 to have succeeded (it is pending)"]
+        [(_, order)] = harness.orders()
+        await harness.end(node, order)
+        version = harness.engine.state.version
+        [(_, order)] = harness.orders()
         assert order.job == second.job_id
-        types = [event.type for event in await stage.events(version - 1)]
+        types = [event.type for event in await harness.events(version - 1)]
         assert types == ["tasks.succeeded", "job.succeeded", "job.unblocked", "tasks.unblocked", "tasks.placed"]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_jobs_of_one_submit_may_name_each_other_in_any_order() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join()
+    async def scenario(harness: Harness) -> None:
+        await harness.join()
         chain = [spec(f"j{number}", options=after(f"j{number + 1}")) for number in range(400)]
-        results = await stage.submit(*chain, spec("j400"))
+        results = await harness.submit(*chain, spec("j400"))
         assert [result.name for result in results] == [f"j{number}" for number in range(401)]
-        assert [order.job for _, order in stage.orders()] == [results[400].job_id]
+        assert [order.job for _, order in harness.orders()] == [results[400].job_id]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_failure_cancels_the_whole_chain_behind_it_with_the_reason() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
-        await stage.submit(
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        await harness.submit(
             spec("a"), *(spec(f"b{n}", options=after("a" if n == 0 else f"b{n - 1}")) for n in range(50))
         )
-        [(_, order)] = stage.orders()
-        await stage.end(node, order, exit_code=3)
-        assert not stage.engine.state.jobs
-        assert ended_as(stage, "b0") == ended_as(stage, "b49") == "cancelled"
-        finished = await stage.store.finished_run("default", "b0", None)
+        [(_, order)] = harness.orders()
+        await harness.end(node, order, exit_code=3)
+        assert not harness.engine.state.jobs
+        assert ended_as(harness, "b0") == ended_as(harness, "b49") == "cancelled"
+        finished = await harness.store.finished_run("default", "b0", None)
         assert finished is not None and b"a@1 has failed, and was to have succeeded" in finished.summary
-        assert not stage.orders()
+        assert not harness.orders()
 
-    play(scene)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize(
@@ -94,120 +94,120 @@ def test_an_edge_settles_by_how_its_job_ended(
 ) -> None:
     """Whether the other job ends after the submit, or ended long before it."""
 
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
         waiting = spec("b", options=after(After("a", when, otherwise)))
-        await stage.submit(spec("a"), *([] if is_late else [waiting]))
-        [(_, order)] = stage.orders()
-        await stage.end(node, order, exit_code=exit_code)
+        await harness.submit(spec("a"), *([] if is_late else [waiting]))
+        [(_, order)] = harness.orders()
+        await harness.end(node, order, exit_code=exit_code)
         if is_late:
-            await stage.submit(waiting)
-        orders = stage.orders()
+            await harness.submit(waiting)
+        orders = harness.orders()
         assert (len(orders) == 1) == (outcome == "runs")
-        assert (stage.engine.state.find_job("default", "b") is None) == (outcome == "cancelled")
+        assert (harness.engine.state.find_job("default", "b") is None) == (outcome == "cancelled")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_stopped_job_counts_as_finished_but_neither_as_succeeded_nor_as_failed() -> None:
-    async def scene(stage: Stage) -> None:
-        [a, *_] = await stage.submit(
+    async def scenario(harness: Harness) -> None:
+        [a, *_] = await harness.submit(
             spec("a"),
             *(spec(when, options=after(After("a", when))) for when in ("succeeded", "failed", "finished")),
         )
-        await stage.engine.stop_tasks(a.job_id, None, False)
-        assert ended_as(stage, "succeeded") == ended_as(stage, "failed") == "cancelled"
-        job = stage.engine.state.find_job("default", "finished")
-        assert job is not None and stage.counts(job.id) == {"queued": 1}
+        await harness.engine.stop_tasks(a.job_id, None, False)
+        assert ended_as(harness, "succeeded") == ended_as(harness, "failed") == "cancelled"
+        job = harness.engine.state.find_job("default", "finished")
+        assert job is not None and harness.counts(job.id) == {"queued": 1}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_run_of_the_past_is_named_by_its_number() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
         for exit_code in (0, 1, 0):
-            await stage.submit(spec("a"))
-            [(_, order)] = stage.orders()
-            await stage.end(node, order, exit_code)
-        await stage.submit(spec("good", options=after("a@1")))
-        assert len(stage.orders()) == 1
-        await stage.submit(spec("bad", options=after("a@2")))
-        assert ended_as(stage, "bad") == "cancelled"
+            await harness.submit(spec("a"))
+            [(_, order)] = harness.orders()
+            await harness.end(node, order, exit_code)
+        await harness.submit(spec("good", options=after("a@1")))
+        assert len(harness.orders()) == 1
+        await harness.submit(spec("bad", options=after("a@2")))
+        assert ended_as(harness, "bad") == "cancelled"
         with pytest.raises(Invalid, match=r"spec.after\[0\].job: is a run that there is not \(got 'a@9'\)"):
-            await stage.submit(spec("none", options=after("a@9")))
+            await harness.submit(spec("none", options=after("a@9")))
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_edges_that_lead_nowhere_or_in_a_circle_are_refused_and_nothing_is_taken() -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(harness: Harness) -> None:
         with pytest.raises(
             Invalid, match=r"items\[1\].spec.after\[0\].job: is a job that there is not \(got 'nobody'\)"
         ):
-            await stage.submit(spec("a"), spec("b", options=after("nobody")))
+            await harness.submit(spec("a"), spec("b", options=after("nobody")))
         with pytest.raises(Invalid, match="jobs wait for one another: a -> c -> b -> a"):
-            await stage.submit(
+            await harness.submit(
                 spec("a", options=after("c")), spec("b", options=after("a")), spec("c", options=after("b"))
             )
-        assert stage.engine.state.next_job == 1
+        assert harness.engine.state.next_job == 1
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_job_waits_for_all_its_edges_over_a_restart() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join(cpu=1)
-        [_, _, third] = await stage.submit(spec("a"), spec("b"), spec("c", options=after("a", "b")))
-        [(_, order)] = stage.orders()
-        await stage.end(node, order)
-        assert stage.counts(third.job_id) == {"waiting": 1}
-        await stage.engine._save_snapshot(stage.engine.epoch)
-        assert await stage.replayed() == fingerprint(stage.engine.state)
-        [(_, order)] = stage.orders()
-        await stage.end(node, order)
-        [(_, order)] = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join(cpu=1)
+        [_, _, third] = await harness.submit(spec("a"), spec("b"), spec("c", options=after("a", "b")))
+        [(_, order)] = harness.orders()
+        await harness.end(node, order)
+        assert harness.counts(third.job_id) == {"waiting": 1}
+        await harness.engine._save_snapshot(harness.engine.epoch)
+        assert await harness.recovered_fingerprint() == fingerprint(harness.engine.state)
+        [(_, order)] = harness.orders()
+        await harness.end(node, order)
+        [(_, order)] = harness.orders()
         assert order.job == third.job_id
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_stopped_job_that_waits_is_waited_for_no_more() -> None:
-    async def scene(stage: Stage) -> None:
-        [a, b] = await stage.submit(spec("a"), spec("b", options=after("a")))
-        await stage.engine.stop_tasks(b.job_id, None, False)
-        assert ended_as(stage, "b") == "cancelled"
-        assert stage.engine.state.edges.dependents(a.job_id) == []
+    async def scenario(harness: Harness) -> None:
+        [a, b] = await harness.submit(spec("a"), spec("b", options=after("a")))
+        await harness.engine.stop_tasks(b.job_id, None, False)
+        assert ended_as(harness, "b") == "cancelled"
+        assert harness.engine.state.edges.dependents(a.job_id) == []
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_history_knows_which_run_an_edge_meant_and_how_that_ended() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
         for exit_code in (1, 0):
-            await stage.submit(spec("a"))
-            [(_, order)] = stage.orders()
-            await stage.end(node, order, exit_code)
-        await stage.submit(spec("long"))
-        [(_, long)] = stage.orders()
-        await stage.submit(
+            await harness.submit(spec("a"))
+            [(_, order)] = harness.orders()
+            await harness.end(node, order, exit_code)
+        await harness.submit(spec("long"))
+        [(_, long)] = harness.orders()
+        await harness.submit(
             spec("never", options=after("a@1", "long")), spec("late", options=after("a", After("long", "finished")))
         )
-        assert await edges_of(stage, "never") == [("a@1", False, "failed"), ("long@1", False, None)]
-        await stage.engine._save_snapshot(stage.engine.epoch)
-        assert await stage.replayed() == fingerprint(stage.engine.state)
-        await stage.end(node, long, 3)
-        [(_, order)] = stage.orders()
-        await stage.end(node, order)
-        assert await edges_of(stage, "late") == [("a@2", False, "succeeded"), ("long@1", False, "failed")]
+        assert await edges_of(harness, "never") == [("a@1", False, "failed"), ("long@1", False, None)]
+        await harness.engine._save_snapshot(harness.engine.epoch)
+        assert await harness.recovered_fingerprint() == fingerprint(harness.engine.state)
+        await harness.end(node, long, 3)
+        [(_, order)] = harness.orders()
+        await harness.end(node, order)
+        assert await edges_of(harness, "late") == [("a@2", False, "succeeded"), ("long@1", False, "failed")]
 
-    play(scene)
+    run_scenario(scenario)
 
 
-async def edges_of(stage: Stage, name: str) -> list[tuple[str, bool, str | None]]:
+async def edges_of(harness: Harness, name: str) -> list[tuple[str, bool, str | None]]:
     """The edges of a run that has ended, as history has them."""
-    finished = await stage.store.finished_run("default", name, 1)
+    finished = await harness.store.finished_run("default", name, 1)
     assert finished is not None
     terms = msgspec.msgpack.decode(finished.summary, type=Summary).view.terms
     assert terms is not None and terms.waits_for == []
@@ -215,56 +215,56 @@ async def edges_of(stage: Stage, name: str) -> list[tuple[str, bool, str | None]
 
 
 def test_groups_run_in_the_order_of_their_edges() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join(cpu=4)
-        [job] = await stage.submit(
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join(cpu=4)
+        [job] = await harness.submit(
             grouped(
                 "flow", fetch=(), render=(GroupAfter("fetch"),), publish=(GroupAfter("render"), GroupAfter("fetch"))
             )
         )
         for name in ("fetch", "render", "publish"):
-            [(_, order)] = stage.orders()
-            assert stage.engine.state.jobs[job.job_id].groups[order.group].spec.name == name
-            await stage.end(node, order)
-        assert ended_as(stage, "flow") == "succeeded"
+            [(_, order)] = harness.orders()
+            assert harness.engine.state.jobs[job.job_id].task_sets[order.group].spec.name == name
+            await harness.end(node, order)
+        assert ended_as(harness, "flow") == "succeeded"
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_group_whose_edge_can_come_true_no_more_is_left_out() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join(cpu=4)
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join(cpu=4)
         rescue = GroupAfter("main", when="failed")
-        await stage.submit(grouped("good", main=(), rescue=(rescue,), behind=(GroupAfter("rescue"),)))
-        [(_, order)] = stage.orders()
-        await stage.end(node, order)
-        assert ended_as(stage, "good") == "succeeded"  # nobody stopped it: the rescue was not needed
+        await harness.submit(grouped("good", main=(), rescue=(rescue,), behind=(GroupAfter("rescue"),)))
+        [(_, order)] = harness.orders()
+        await harness.end(node, order)
+        assert ended_as(harness, "good") == "succeeded"  # nobody stopped it: the rescue was not needed
 
-        await stage.submit(grouped("bad", main=(), rescue=(rescue,), next=(GroupAfter("main", otherwise="run"),)))
-        [(_, order)] = stage.orders()
-        await stage.end(node, order, exit_code=1)
-        orders = stage.orders()
+        await harness.submit(grouped("bad", main=(), rescue=(rescue,), next=(GroupAfter("main", otherwise="run"),)))
+        [(_, order)] = harness.orders()
+        await harness.end(node, order, exit_code=1)
+        orders = harness.orders()
         assert len(orders) == 2
         for _, order in orders:
-            await stage.end(node, order)
-        assert ended_as(stage, "bad") == "failed"
+            await harness.end(node, order)
+        assert ended_as(harness, "bad") == "failed"
 
-    play(scene)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_a_random_graph_comes_to_its_end_with_every_edge_obeyed(seed: int) -> None:
     """Whatever fails, whenever the manager dies: each job ran if and only if its edges let it."""
-    chance = Random(seed)
-    count = chance.randint(5, 40)
+    rng = Random(seed)
+    count = rng.randint(5, 40)
     edges = {
         number: [
-            After(f"j{target}", chance.choice(["succeeded", "failed", "finished"]), chance.choice(["cancel", "run"]))
-            for target in chance.sample(range(number), min(number, chance.randint(0, 3)))
+            After(f"j{target}", rng.choice(["succeeded", "failed", "finished"]), rng.choice(["cancel", "run"]))
+            for target in rng.sample(range(number), min(number, rng.randint(0, 3)))
         ]
         for number in range(count)
     }
-    fails = {number: chance.random() < 0.3 for number in range(count)}
+    fails = {number: rng.random() < 0.3 for number in range(count)}
     expected: dict[int, str] = {}
     for number in range(count):
         is_free = all(
@@ -272,48 +272,48 @@ def test_a_random_graph_comes_to_its_end_with_every_edge_obeyed(seed: int) -> No
         )
         expected[number] = ("failed" if fails[number] else "succeeded") if is_free else "cancelled"
 
-    async def scene(stage: Stage) -> None:
-        node = await stage.join(cpu=3)
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join(cpu=3)
         specs = [spec(f"j{number}", options=JobOptions(after=tuple(edges[number]))) for number in range(count)]
-        shuffled = chance.sample(specs, count)
-        await stage.submit(*shuffled)
-        names = {job.id: int(job.name[1:]) for job in stage.engine.state.jobs.values()}
-        names.update({stage.engine.state.last_run("default", f"j{n}")[1]: n for n in range(count)})
+        shuffled = rng.sample(specs, count)
+        await harness.submit(*shuffled)
+        names = {job.id: int(job.name[1:]) for job in harness.engine.state.jobs.values()}
+        names.update({harness.engine.state.last_run("default", f"j{n}")[1]: n for n in range(count)})
         for _ in range(10 * count):
-            if not stage.engine.state.jobs:
+            if not harness.engine.state.jobs:
                 break
-            if chance.random() < 0.1:
-                await stage.revive()
-            for _, order in stage.orders():
-                await stage.end(node, order, exit_code=int(fails[names[order.job]]))
-            await stage.settle(0.1)
-        assert not stage.engine.state.jobs
-        assert {number: ended_as(stage, f"j{number}") for number in range(count)} == expected
+            if rng.random() < 0.1:
+                await harness.restart_manager()
+            for _, order in harness.orders():
+                await harness.end(node, order, exit_code=int(fails[names[order.job]]))
+            await harness.settle(0.1)
+        assert not harness.engine.state.jobs
+        assert {number: ended_as(harness, f"j{number}") for number in range(count)} == expected
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_single_tasks_of_a_waiting_job_can_be_stopped_before_the_rest_goes_on() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
-        _, second = await stage.submit(spec("fetch"), spec("render", 3, options=after("fetch")))
-        await stage.engine.stop_tasks(second.job_id, ("main", 1), now=False)
-        [(_, order)] = stage.orders()
-        await stage.end(node, order)
-        assert stage.counts(second.job_id) == {"assigned": 2, "cancelled": 1}
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        _, second = await harness.submit(spec("fetch"), spec("render", 3, options=after("fetch")))
+        await harness.engine.stop_tasks(second.job_id, ("main", 1), now=False)
+        [(_, order)] = harness.orders()
+        await harness.end(node, order)
+        assert harness.counts(second.job_id) == {"assigned": 2, "cancelled": 1}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_group_goes_on_though_what_it_waits_for_was_stopped_while_its_job_waited() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
         graph = grouped("graph", map=(), reduce=(GroupAfter("map", when="finished"),))
         waiting = JobSpec("default", "graph", graph.groups, options=after("fetch"))
-        _, second = await stage.submit(spec("fetch"), waiting)
-        await stage.engine.stop_tasks(second.job_id, ("map", 0), now=False)
-        [(_, order)] = stage.orders()
-        await stage.end(node, order)
-        assert stage.counts(second.job_id) == {"assigned": 1, "cancelled": 1}
+        _, second = await harness.submit(spec("fetch"), waiting)
+        await harness.engine.stop_tasks(second.job_id, ("map", 0), now=False)
+        [(_, order)] = harness.orders()
+        await harness.end(node, order)
+        assert harness.counts(second.job_id) == {"assigned": 1, "cancelled": 1}
 
-    play(scene)
+    run_scenario(scenario)

@@ -9,7 +9,7 @@ from shunter.engine.round import PAYLOADS_BYTES_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.model.job.spec import JobOptions, JobSpec, Parameters
 from shunter.model.protocol.worker_messages import Orders
-from tests.unit.engine.harness import Stage, play, spec
+from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
 def parameterised(**fields: object) -> JobSpec:
@@ -18,41 +18,41 @@ def parameterised(**fields: object) -> JobSpec:
 
 
 def test_a_dispatch_runs_with_its_parameters_and_its_payload_byte_for_byte() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join()
-        await stage.submit(parameterised())
+    async def scenario(harness: Harness) -> None:
+        await harness.join()
+        await harness.submit(parameterised())
         payload = bytes(range(256)) * 7
-        first = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a b"}, payload))
-        second = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "c", "quality": "low"}))
-        empty = await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "d"}, b""))
+        first = await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a b"}, payload))
+        second = await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "c", "quality": "low"}))
+        empty = await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "d"}, b""))
         assert (first.run, second.run, empty.run) == (1, 2, 3)
-        payloads = [stage.engine.state.jobs[run.job_id].groups[0].spec.task.payload for run in (second, empty)]
+        payloads = [harness.engine.state.jobs[run.job_id].task_sets[0].spec.task.payload for run in (second, empty)]
         assert payloads == [None, b""]
-        task = stage.engine.state.jobs[first.job_id].groups[0].spec.task
+        task = harness.engine.state.jobs[first.job_id].task_sets[0].spec.task
         assert task.payload == payload
         assert task.env == {"SHUNTER_PARAM_INPUT": "a b", "SHUNTER_PARAM_QUALITY": "high"}
-        assert stage.engine.state.jobs[second.job_id].groups[0].spec.task.env["SHUNTER_PARAM_QUALITY"] == "low"
+        assert harness.engine.state.jobs[second.job_id].task_sets[0].spec.task.env["SHUNTER_PARAM_QUALITY"] == "low"
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_no_clock_runs_cannot_be_paused() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.submit(parameterised())
+    async def scenario(harness: Harness) -> None:
+        await harness.submit(parameterised())
         with pytest.raises(Conflict, match="job render has no schedule to pause: it runs when it is dispatched"):
-            await stage.engine.pause_template("default", "render", True)
+            await harness.engine.pause_template("default", "render", True)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_dispatch_with_the_same_key_is_the_same_run() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.submit(parameterised())
+    async def scenario(harness: Harness) -> None:
+        await harness.submit(parameterised())
         dispatch = Dispatch("default", "render", "me", {"input": "a"}, key="once")
-        first, again = await stage.engine.dispatch(dispatch), await stage.engine.dispatch(dispatch)
+        first, again = await harness.engine.dispatch(dispatch), await harness.engine.dispatch(dispatch)
         assert (again.job_id, again.created) == (first.job_id, False)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize(
@@ -69,44 +69,44 @@ def test_a_dispatch_with_the_same_key_is_the_same_run() -> None:
 def test_a_dispatch_is_refused_with_all_that_is_wrong(
     payload: str, given: dict[str, str], sent: bytes | None, problem: str
 ) -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.submit(parameterised(payload=payload))
+    async def scenario(harness: Harness) -> None:
+        await harness.submit(parameterised(payload=payload))
         with pytest.raises(Invalid) as refused:
-            await stage.engine.dispatch(Dispatch("default", "render", "me", given, sent))
+            await harness.engine.dispatch(Dispatch("default", "render", "me", given, sent))
         assert problem in refused.value.detail
-        assert not stage.engine.state.jobs
+        assert not harness.engine.state.jobs
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_payloads_are_bounded_together_and_room_comes_back_when_runs_end() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join()
-        await stage.submit(parameterised())
+    async def scenario(harness: Harness) -> None:
+        await harness.join()
+        await harness.submit(parameterised())
         for number in range(3):
-            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 300))
+            await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 300))
         with pytest.raises(Busy, match="unfinished dispatches hold payloads of 900 bytes; at most 1,000 fit"):
-            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
-        await stage.settle()
-        await stage.end_all()
-        await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
-        assert stage.engine.state.payload_bytes == 200
+            await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
+        await harness.settle()
+        await harness.end_all()
+        await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, b"x" * 200))
+        assert harness.engine.state.payload_bytes == 200
 
-    play(scene, payload_bytes_max=1_000)
+    run_scenario(scenario, payload_bytes_max=1_000)
 
 
 def test_orders_with_large_payloads_go_in_several_messages() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.submit(parameterised())
+    async def scenario(harness: Harness) -> None:
+        await harness.submit(parameterised())
         for number in range(20):
-            await stage.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 2**20))
-        await stage.join(cpu=20)
-        messages = [message for _, message in stage.workers.sent if isinstance(message, Orders)]
+            await harness.engine.dispatch(Dispatch("default", "render", "me", {"input": "a"}, bytes([number]) * 2**20))
+        await harness.join(cpu=20)
+        messages = [message for _, message in harness.workers.sent if isinstance(message, Orders)]
         assert len(messages) == 3
         assert all(
             sum(len(spec.payload or b"") for spec in each.specs.values()) <= PAYLOADS_BYTES_MAX for each in messages
         )
-        assert sorted(order.job for each in messages for order in each.orders) == sorted(stage.engine.state.jobs)
+        assert sorted(order.job for each in messages for order in each.orders) == sorted(harness.engine.state.jobs)
         assert all({order.spec for order in each.orders} == set(each.specs) for each in messages)
 
-    play(scene)
+    run_scenario(scenario)

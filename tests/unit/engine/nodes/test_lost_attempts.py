@@ -10,195 +10,195 @@ from shunter.model.errors import Unavailable
 from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import Ended, Held, Inventory, Lost, Report, Started
-from tests.unit.engine.harness import Stage, play, spec
+from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
 def test_a_lost_attempt_is_queued_again_whatever_the_restart_policy() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
-        await stage.submit(spec())
-        [(_, order)] = stage.orders()
-        await stage.lose(node, order)
-        [(_, again)] = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        await harness.submit(spec())
+        [(_, order)] = harness.orders()
+        await harness.report_lost(node, order)
+        [(_, again)] = harness.orders()
         assert again.attempt == order.attempt + 1
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_task_that_is_lost_too_often_fails_with_that_reason() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join()
-        await stage.submit(spec())
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join()
+        await harness.submit(spec())
         for _ in range(4):
-            [(_, order)] = stage.orders()
-            await stage.lose(node, order, "the machine burns")
-        finished = await stage.store.finished_run("default", "job", None)
+            [(_, order)] = harness.orders()
+            await harness.report_lost(node, order, "the machine burns")
+        finished = await harness.store.finished_run("default", "job", None)
         assert finished is not None
         assert finished.state == "failed"
         assert b"lost 4 times, the last time: the machine burns" in finished.summary
 
-    play(scene, lost_max=4)
+    run_scenario(scenario, lost_max=4)
 
 
 def test_reports_of_old_attempts_other_nodes_and_unknown_jobs_are_dropped() -> None:
-    async def scene(stage: Stage) -> None:
-        one = await stage.join("n1", cpu=1)
-        two = await stage.join("n2", cpu=1)
-        [job] = await stage.submit(spec())
-        [(node, order)] = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        one = await harness.join("n1", cpu=1)
+        two = await harness.join("n2", cpu=1)
+        [job] = await harness.submit(spec())
+        [(node, order)] = harness.orders()
         other = two if node == one else one
-        await stage.end(other, order)
-        assert stage.counts(job.job_id) == {"assigned": 1}
-        await stage.lose(node, order)
-        [(node, newer)] = stage.orders()
-        await stage.end(node, order)  # the first attempt, late
-        assert stage.counts(job.job_id) == {"assigned": 1}
-        await stage.report(
+        await harness.end(other, order)
+        assert harness.counts(job.job_id) == {"assigned": 1}
+        await harness.report_lost(node, order)
+        [(node, newer)] = harness.orders()
+        await harness.end(node, order)  # the first attempt, late
+        assert harness.counts(job.job_id) == {"assigned": 1}
+        await harness.report(
             node, ended=[Ended(999, 0, 1, 0, [], [1], [1], 1, 0), Ended(order.job, 0, 2, 5, [], [1], [1], 1, 0)]
         )
-        assert stage.counts(job.job_id) == {"assigned": 1}
-        await stage.end(node, newer)
-        assert not stage.engine.state.jobs
+        assert harness.counts(job.job_id) == {"assigned": 1}
+        await harness.end(node, newer)
+        assert not harness.engine.state.jobs
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_the_tasks_of_a_lost_node_run_elsewhere() -> None:
-    async def scene(stage: Stage) -> None:
-        first = await stage.join("n1", cpu=2)
-        [job] = await stage.submit(spec(count=2))
-        assert {node for node, _ in stage.orders()} == {first}
-        second = await stage.join("n2", cpu=2)
-        await stage.engine.node_event(first, NodeEvent.TIMED_OUT, "no heartbeat for 3 s")
-        await stage.settle()
-        assert {node for node, _ in stage.orders()} == {second}
-        assert stage.counts(job.job_id) == {"assigned": 2}
-        assert stage.reserved_cpu(first) == 0
+    async def scenario(harness: Harness) -> None:
+        first = await harness.join("n1", cpu=2)
+        [job] = await harness.submit(spec(count=2))
+        assert {node for node, _ in harness.orders()} == {first}
+        second = await harness.join("n2", cpu=2)
+        await harness.engine.node_event(first, NodeEvent.TIMED_OUT, "no heartbeat for 3 s")
+        await harness.settle()
+        assert {node for node, _ in harness.orders()} == {second}
+        assert harness.counts(job.job_id) == {"assigned": 2}
+        assert harness.reserved_cpu(first) == 0
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_returning_nodes_stale_attempts_are_stopped() -> None:
-    async def scene(stage: Stage) -> None:
-        first = await stage.join("n1", cpu=1)
-        await stage.submit(spec())
-        [(_, order)] = stage.orders()
-        await stage.join("n2", cpu=1)
-        await stage.engine.node_event(first, NodeEvent.TIMED_OUT, "silent")
-        await stage.settle()
+    async def scenario(harness: Harness) -> None:
+        first = await harness.join("n1", cpu=1)
+        await harness.submit(spec())
+        [(_, order)] = harness.orders()
+        await harness.join("n2", cpu=1)
+        await harness.engine.node_event(first, NodeEvent.TIMED_OUT, "silent")
+        await harness.settle()
         held = Held(order.job, 0, order.attempt, 0, 0, True, 1, 1, 0)
-        await stage.engine.inventory(first, Inventory(1, [held], []))
-        await stage.settle()
-        [stop] = stage.stops()
+        await harness.engine.inventory(first, Inventory(1, [held], []))
+        await harness.settle()
+        [stop] = harness.stops()
         assert (stop.job, stop.first, stop.last) == (order.job, 0, 0)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_an_inventory_makes_the_engine_send_again_what_the_worker_lacks() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join("n1", cpu=3)
-        [job] = await stage.submit(spec(count=3))
-        [(_, order)] = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join("n1", cpu=3)
+        [job] = await harness.submit(spec(count=3))
+        [(_, order)] = harness.orders()
         assert (order.first, order.last) == (0, 2)
         now_ms = 1_700_000_000_000
         held = Held(order.job, 0, 1, 1, 1, True, now_ms, 1, 7)
         ended = Ended(order.job, 0, 1, 2, [], [now_ms], [now_ms], 1, 8)
-        await stage.engine.inventory(node, Inventory(2, [held], [ended]))
-        await stage.settle()
-        [(_, again)] = stage.orders()
+        await harness.engine.inventory(node, Inventory(2, [held], [ended]))
+        await harness.settle()
+        [(_, again)] = harness.orders()
         assert (again.first, again.last, again.attempt) == (0, 0, 1)
-        assert stage.counts(job.job_id) == {"assigned": 1, "running": 1, "succeeded": 1}
+        assert harness.counts(job.job_id) == {"assigned": 1, "running": 1, "succeeded": 1}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_ends_behind_an_inventory_that_lacks_it_is_not_sent_again() -> None:
     """The order was on its way when the worker wrote the inventory; one round hears of both."""
 
-    async def scene(stage: Stage) -> None:
-        node = await stage.join("n1", cpu=4)
-        [job] = await stage.submit(spec(count=4))
-        [(_, order)] = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join("n1", cpu=4)
+        [job] = await harness.submit(spec(count=4))
+        [(_, order)] = harness.orders()
         now_ms = 1_700_000_000_000
         ended = Ended(order.job, 0, 1, 1, [], [now_ms], [now_ms], 1, 8)
         lost = Lost(order.job, 0, 1, 3, 3, "the keeper died")
-        await stage.engine.inventory(node, Inventory(1, [], []))
-        await stage.engine.report(node, Report(2, ended=[ended], lost=[lost]))
-        await stage.settle()
-        again = {(index, each.attempt) for _, each in stage.orders() for index in range(each.first, each.last + 1)}
+        await harness.engine.inventory(node, Inventory(1, [], []))
+        await harness.engine.report(node, Report(2, ended=[ended], lost=[lost]))
+        await harness.settle()
+        again = {(index, each.attempt) for _, each in harness.orders() for index in range(each.first, each.last + 1)}
         assert again == {(0, 1), (2, 1), (3, 2)}
-        assert stage.counts(job.job_id) == {"assigned": 3, "succeeded": 1}
+        assert harness.counts(job.job_id) == {"assigned": 3, "succeeded": 1}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_running_task_that_a_worker_does_not_know_any_more_is_lost() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join("n1", cpu=1)
-        await stage.submit(spec())
-        [(_, order)] = stage.orders()
-        await stage.report(node, started=[Started(order.job, 0, 1, 0, 5, 1, 0)])
-        await stage.engine.inventory(node, Inventory(1, [], []))
-        await stage.settle()
-        [(_, again)] = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join("n1", cpu=1)
+        await harness.submit(spec())
+        [(_, order)] = harness.orders()
+        await harness.report(node, started=[Started(order.job, 0, 1, 0, 5, 1, 0)])
+        await harness.engine.inventory(node, Inventory(1, [], []))
+        await harness.settle()
+        [(_, again)] = harness.orders()
         assert again.attempt == 2
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_crashed_manager_finds_everything_again() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join("n1", cpu=2)
-        [job] = await stage.submit(spec(count=5, restart=Restart("on-failure", delay_s=30.0)))
-        orders = stage.orders()
-        await stage.end(node, orders[0][1], exit_code=1)
-        before = await stage.replayed()
-        stage.crash()
-        second = await Stage(stage.store, stage.engine.settings).open()
-        assert await second.replayed() == before
-        assert second.engine.epoch == stage.engine.epoch + 1
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join("n1", cpu=2)
+        [job] = await harness.submit(spec(count=5, restart=Restart("on-failure", delay_s=30.0)))
+        orders = harness.orders()
+        await harness.end(node, orders[0][1], exit_code=1)
+        before = await harness.recovered_fingerprint()
+        harness.crash()
+        second = await Harness(harness.store, harness.engine.settings).open()
+        assert await second.recovered_fingerprint() == before
+        assert second.engine.epoch == harness.engine.epoch + 1
         assert not second.engine.state.nodes.view.eligible.any()
-        assert second.counts(job.job_id) == stage.counts(job.job_id)
+        assert second.counts(job.job_id) == harness.counts(job.job_id)
         second.crash()
         await asyncio.sleep(0)
-        stage.engine = second.engine
+        harness.engine = second.engine
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_manager_that_stops_decides_nothing_more_and_leaves_a_snapshot() -> None:
-    async def scene(stage: Stage) -> None:
-        [job] = await stage.submit(spec(count=3))
-        stopping = asyncio.ensure_future(stage.engine.stop())
+    async def scenario(harness: Harness) -> None:
+        [job] = await harness.submit(spec(count=3))
+        stopping = asyncio.ensure_future(harness.engine.stop())
         with pytest.raises(Unavailable, match="stopping"):
-            await stage.engine.submit([spec("late")], "tester")
+            await harness.engine.submit([spec("late")], "tester")
         await stopping
-        snapshot = await stage.store.snapshot()
+        snapshot = await harness.store.snapshot()
         assert snapshot is not None
-        assert snapshot.version == await stage.store.last_version()
-        assert stage.counts(job.job_id) == {"queued": 3}
+        assert snapshot.version == await harness.store.last_version()
+        assert harness.counts(job.job_id) == {"queued": 3}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_an_order_is_sent_again_to_a_worker_that_comes_back_with_an_older_attempt() -> None:
     """The order may have been lost with the connection over which it was sent."""
 
-    async def scene(stage: Stage) -> None:
-        node = await stage.join("n1", cpu=1)
-        [job] = await stage.submit(spec())
-        [(_, first)] = stage.orders()
-        await stage.engine.node_event(node, NodeEvent.TIMED_OUT, "silent")
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join("n1", cpu=1)
+        [job] = await harness.submit(spec())
+        [(_, first)] = harness.orders()
+        await harness.engine.node_event(node, NodeEvent.TIMED_OUT, "silent")
         held = Held(first.job, 0, first.attempt, 0, 0, True, 1, 1, 0)
-        await stage.engine.inventory(node, Inventory(1, [held], []))
-        await stage.settle()
-        [(_, second)] = stage.orders()
+        await harness.engine.inventory(node, Inventory(1, [held], []))
+        await harness.settle()
+        [(_, second)] = harness.orders()
         assert second.attempt == 2
-        await stage.engine.inventory(node, Inventory(1, [held], []))
-        await stage.settle()
-        assert [order.attempt for _, order in stage.orders()] == [2]
-        assert stage.stops()[-1].attempt == 1
-        assert stage.counts(job.job_id) == {"assigned": 1}
+        await harness.engine.inventory(node, Inventory(1, [held], []))
+        await harness.settle()
+        assert [order.attempt for _, order in harness.orders()] == [2]
+        assert harness.stops()[-1].attempt == 1
+        assert harness.counts(job.job_id) == {"assigned": 1}
 
-    play(scene)
+    run_scenario(scenario)

@@ -14,232 +14,243 @@ from shunter.model.objects.object_meta import ObjectName
 from shunter.model.objects.objects import BATCH_JOB, SCHEDULING, TESTBED, Draft
 from shunter.model.objects.schedulings import SchedulingState
 from shunter.model.objects.testbeds import TestbedSpec
-from tests.unit.engine.harness import Stage, play, spec
-from tests.unit.engine.object_harness import BED, command, make, queue, ready, scheduling, slots, state_of
+from tests.unit.engine.harness import Harness, run_scenario, spec
+from tests.unit.engine.object_harness import (
+    TESTBED_NAME,
+    apply_drafts,
+    command,
+    queue,
+    scheduling,
+    setup_testbed,
+    slots,
+    state_of,
+)
 
 
 def test_a_scheduling_runs_its_jobs_in_slots_and_holds_them_until_it_is_deleted() -> None:
     """S0-04, S0-16, S0-18."""
 
-    async def scene(stage: Stage) -> None:
-        await ready(stage)
-        await make(stage, command("a"), command("b"))
-        await make(stage, queue("q", "a", "b", "b", "a"))
-        orders = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness)
+        await apply_drafts(harness, command("a"), command("b"))
+        await apply_drafts(harness, queue("q", "a", "b", "b", "a"))
+        orders = harness.orders()
         placed = sorted((order.job_name, node, order.entries) for node, order in orders)
         assert placed == [("bj.a", 1, ["0"]), ("bj.a", 2, ["3"]), ("bj.b", 1, ["2"]), ("bj.b", 2, ["1"])]
-        assert {word for _, _, word in slots(stage)} == {"RESERVED"}
-        assert state_of(stage, "a") is BatchJobState.SCHEDULED
+        assert {word for _, _, word in slots(harness)} == {"RESERVED"}
+        assert state_of(harness, "a") is BatchJobState.SCHEDULED
         for node, order in orders:
-            await stage.started(node, order)
-        assert {word for _, _, word in slots(stage)} == {"OCCUPIED"}
-        assert state_of(stage, "a") is BatchJobState.RUNNING
+            await harness.started(node, order)
+        assert {word for _, _, word in slots(harness)} == {"OCCUPIED"}
+        assert state_of(harness, "a") is BatchJobState.RUNNING
         for node, order in orders:
-            await stage.end(node, order)
-        assert {word for _, _, word in slots(stage)} == {"FREE"}
-        assert state_of(stage, "a") is state_of(stage, "b") is BatchJobState.COMPLETED
-        assert scheduling(stage, "q") is SchedulingState.COMPLETED
-        assert stage.engine.state.objects.testbeds[BED].status.claims == (ObjectName("default", "q"),)
-        await stage.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
-        await stage.settle()
-        assert state_of(stage, "a") is state_of(stage, "b") is BatchJobState.READY
-        assert stage.engine.state.objects.testbeds[BED].status.claims == ()
-        assert not stage.engine.state.objects.schedulings
+            await harness.end(node, order)
+        assert {word for _, _, word in slots(harness)} == {"FREE"}
+        assert state_of(harness, "a") is state_of(harness, "b") is BatchJobState.COMPLETED
+        assert scheduling(harness, "q") is SchedulingState.COMPLETED
+        assert harness.engine.state.objects.testbeds[TESTBED_NAME].status.claims == (ObjectName("default", "q"),)
+        await harness.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+        await harness.settle()
+        assert state_of(harness, "a") is state_of(harness, "b") is BatchJobState.READY
+        assert harness.engine.state.objects.testbeds[TESTBED_NAME].status.claims == ()
+        assert not harness.engine.state.objects.schedulings
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_jobs_wait_for_slots_in_order_and_start_as_they_come_free() -> None:
     """S1-10: ten executors on eight slots."""
 
-    async def scene(stage: Stage) -> None:
-        await ready(stage, nodes=4)
-        await make(stage, *(command(name) for name in ("j1", "j2", "j3", "j4")))
-        await make(stage, queue("q", "j1", "j1", "j2", "j2", "j3", "j3", "j3", "j4", "j4", "j4"))
-        orders = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness, nodes=4)
+        await apply_drafts(harness, *(command(name) for name in ("j1", "j2", "j3", "j4")))
+        await apply_drafts(harness, queue("q", "j1", "j1", "j2", "j2", "j3", "j3", "j3", "j4", "j4", "j4"))
+        orders = harness.orders()
         assert sorted({order.job_name for _, order in orders}) == ["bj.j1", "bj.j2", "bj.j3"]
         for node, order in orders:
-            await stage.started(node, order)
-        assert slots(stage)[7] == ("n3", 1, "FREE")
+            await harness.started(node, order)
+        assert slots(harness)[7] == ("n3", 1, "FREE")
         second = [(node, order) for node, order in orders if order.job_name == "bj.j2"]
-        await stage.end(*second[0])
-        assert stage.orders() == []
-        await stage.end(*second[1])
-        assert sorted(order.entries[0] for _, order in stage.orders()) == ["2", "3", "7"]
+        await harness.end(*second[0])
+        assert harness.orders() == []
+        await harness.end(*second[1])
+        assert sorted(order.entries[0] for _, order in harness.orders()) == ["2", "3", "7"]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_deleted_scheduling_stops_its_jobs_and_gives_the_slots_back_when_they_are_gone() -> None:
     """S1-06, S1-17: the second Scheduling says for whom it waits, holds nothing, and starts then."""
 
-    async def scene(stage: Stage) -> None:
-        await ready(stage, nodes=1)
-        await make(stage, command("a"), command("b"), queue("q", "a", "a"), queue("later", "b"))
-        book = stage.engine.state.objects
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness, nodes=1)
+        await apply_drafts(harness, command("a"), command("b"), queue("q", "a", "a"), queue("later", "b"))
+        book = harness.engine.state.objects
         waiting = book.schedulings[ObjectName("default", "later")].status
         assert waiting.state is SchedulingState.ACQUIRE
         assert "default/q" in waiting.waits_for
         assert book.batch_jobs[ObjectName("default", "b")].claim is None
-        orders = stage.orders()
+        orders = harness.orders()
         for node, order in orders:
-            await stage.started(node, order)
-        await stage.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
-        await stage.settle()
-        assert state_of(stage, "a") is BatchJobState.PENDING_DELETION
-        assert [word for *_, word in slots(stage)] == ["OCCUPIED", "OCCUPIED"]
-        assert stage.orders() == []
-        await stage.end(*orders[0], exit_code=143, how="stopped")
-        assert state_of(stage, "a") is BatchJobState.PENDING_DELETION
-        assert [order.job_name for _, order in stage.orders()] == ["bj.b"]  # there is one free slot
-        await stage.end(*orders[1], exit_code=143, how="stopped")
-        assert state_of(stage, "a") is BatchJobState.READY
+            await harness.started(node, order)
+        await harness.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+        await harness.settle()
+        assert state_of(harness, "a") is BatchJobState.PENDING_DELETION
+        assert [word for *_, word in slots(harness)] == ["OCCUPIED", "OCCUPIED"]
+        assert harness.orders() == []
+        await harness.end(*orders[0], exit_code=143, how="stopped")
+        assert state_of(harness, "a") is BatchJobState.PENDING_DELETION
+        assert [order.job_name for _, order in harness.orders()] == ["bj.b"]  # there is one free slot
+        await harness.end(*orders[1], exit_code=143, how="stopped")
+        assert state_of(harness, "a") is BatchJobState.READY
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_failed_executor_ends_the_others_and_fails_job_and_scheduling_until_reset() -> None:
     """S1-27."""
 
-    async def scene(stage: Stage) -> None:
-        await ready(stage, nodes=1)
-        await make(stage, command("a"), queue("q", "a", "a"))
-        orders = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness, nodes=1)
+        await apply_drafts(harness, command("a"), queue("q", "a", "a"))
+        orders = harness.orders()
         for node, order in orders:
-            await stage.started(node, order)
-        await stage.end(*orders[0], exit_code=3)
-        assert [range.last for range in stage.stops()] == [0]
-        await stage.end(*orders[1], exit_code=143, how="stopped")
-        assert state_of(stage, "a") is BatchJobState.FAILED_SUBMISSION
-        job = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")]
+            await harness.started(node, order)
+        await harness.end(*orders[0], exit_code=3)
+        assert [range.last for range in harness.stops()] == [0]
+        await harness.end(*orders[1], exit_code=143, how="stopped")
+        assert state_of(harness, "a") is BatchJobState.FAILED_SUBMISSION
+        job = harness.engine.state.objects.batch_jobs[ObjectName("default", "a")]
         assert job.status.problems == ["1 of 2 tasks failed; the first, task 0: exit code 3"]
-        assert scheduling(stage, "q") is SchedulingState.FAILED
+        assert scheduling(harness, "q") is SchedulingState.FAILED
         with pytest.raises(Conflict, match="delete that first"):
-            await stage.engine.reset_batch_job(ObjectName("default", "a"))
-        await stage.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
-        await stage.settle()
-        assert state_of(stage, "a") is BatchJobState.READY
-        [event] = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")].status.events
+            await harness.engine.reset_batch_job(ObjectName("default", "a"))
+        await harness.engine.delete_object(SCHEDULING, ObjectName("default", "q"))
+        await harness.settle()
+        assert state_of(harness, "a") is BatchJobState.READY
+        [event] = harness.engine.state.objects.batch_jobs[ObjectName("default", "a")].status.events
         assert (event.successful, event.slot_ids) == (False, (0, 1))
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_an_executor_of_a_command_that_somebody_stops_ends_the_others_too() -> None:
     """S1-27: they may wait for it for ever, and the job cannot complete any more."""
 
-    async def scene(stage: Stage) -> None:
-        await ready(stage, nodes=1)
-        await make(stage, command("a"), queue("q", "a", "a"))
-        orders = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness, nodes=1)
+        await apply_drafts(harness, command("a"), queue("q", "a", "a"))
+        orders = harness.orders()
         for node, order in orders:
-            await stage.started(node, order)
-        await stage.engine.stop_tasks(orders[0][1].job, ("executor", 0), now=False, reason="stopped by anna")
-        await stage.end(*orders[0], exit_code=143, how="stopped")
-        assert [range.group for range in stage.stops()] == [order.group for _, order in orders]
-        await stage.end(*orders[1], exit_code=143, how="stopped")
-        assert state_of(stage, "a") is BatchJobState.FAILED_SUBMISSION
-        job = stage.engine.state.objects.batch_jobs[ObjectName("default", "a")]
+            await harness.started(node, order)
+        await harness.engine.stop_tasks(orders[0][1].job, ("executor", 0), now=False, reason="stopped by anna")
+        await harness.end(*orders[0], exit_code=143, how="stopped")
+        assert [range.group for range in harness.stops()] == [order.group for _, order in orders]
+        await harness.end(*orders[1], exit_code=143, how="stopped")
+        assert state_of(harness, "a") is BatchJobState.FAILED_SUBMISSION
+        job = harness.engine.state.objects.batch_jobs[ObjectName("default", "a")]
         assert job.status.problems == ["one of its executors was stopped"]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_failed_job_is_reset_and_a_second_reset_has_nothing_to_do() -> None:
     """S1-27."""
 
-    async def scene(stage: Stage) -> None:
-        name, book = ObjectName("default", "a"), stage.engine.state.objects
-        await make(stage, command("a"))
+    async def scenario(harness: Harness) -> None:
+        name, book = ObjectName("default", "a"), harness.engine.state.objects
+        await apply_drafts(harness, command("a"))
         failed = BatchJobStatus(BatchJobState.FAILED, problems=["no such slot"], runs=3, observed_generation=1)
-        await stage.engine.ask(lambda round: move(round, BATCH_JOB, book.batch_jobs[name], failed))
-        await stage.engine.reset_batch_job(name)
+        await harness.engine.ask(lambda round: move(round, BATCH_JOB, book.batch_jobs[name], failed))
+        await harness.engine.reset_batch_job(name)
         status = book.batch_jobs[name].status
         assert (status.state, status.problems, status.runs) == (BatchJobState.READY, [], 3)
-        version = stage.engine.state.version
-        await stage.engine.reset_batch_job(name)
-        assert stage.engine.state.version == version
-        await ready(stage, nodes=1)
-        await make(stage, queue("q", "a"))
+        version = harness.engine.state.version
+        await harness.engine.reset_batch_job(name)
+        assert harness.engine.state.version == version
+        await setup_testbed(harness, nodes=1)
+        await apply_drafts(harness, queue("q", "a"))
         with pytest.raises(Conflict, match="claimed by scheduling default/q"):
-            await stage.engine.reset_batch_job(name)  # it is in use
+            await harness.engine.reset_batch_job(name)  # it is in use
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_lost_executor_runs_again_in_its_slot() -> None:
-    async def scene(stage: Stage) -> None:
-        await ready(stage, nodes=2, slots_per_node=1)
-        await make(stage, command("a"), queue("q", "a", "a"))
-        orders = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness, nodes=2, slots_per_node=1)
+        await apply_drafts(harness, command("a"), queue("q", "a", "a"))
+        orders = harness.orders()
         for node, order in orders:
-            await stage.started(node, order)
-        await stage.lose(*orders[1])
-        [(node, again)] = stage.orders()
+            await harness.started(node, order)
+        await harness.report_lost(*orders[1])
+        [(node, again)] = harness.orders()
         assert (node, again.entries, again.attempt) == (orders[1][0], orders[1][1].entries, 2)
-        assert [word for *_, word in slots(stage)] == ["OCCUPIED", "RESERVED"]
+        assert [word for *_, word in slots(harness)] == ["OCCUPIED", "RESERVED"]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_can_never_run_is_refused_at_once() -> None:
     """S1-13."""
 
-    async def scene(stage: Stage) -> None:
-        await ready(stage, nodes=1)
-        await make(stage, command("a"))
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness, nodes=1)
+        await apply_drafts(harness, command("a"))
         with pytest.raises(Invalid, match="slots"):
-            await stage.engine.apply_objects([queue("q", "a", "a", "a")], "tester")
-        assert not stage.engine.state.objects.schedulings
+            await harness.engine.apply_objects([queue("q", "a", "a", "a")], "tester")
+        assert not harness.engine.state.objects.schedulings
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_only_schedulings_start_the_jobs_of_batch_jobs() -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(harness: Harness) -> None:
         with pytest.raises(Conflict, match=r"begins with bj\."):
-            await stage.engine.submit([spec("bj.a")], "tester")
+            await harness.engine.submit([spec("bj.a")], "tester")
         application = spec("bj.a", options=JobOptions(application="command"))
         with pytest.raises(Conflict, match="name a in a scheduling"):
-            await stage.engine.start_run(application, "tester")
+            await harness.engine.start_run(application, "tester")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_nobody_moves_an_executor_out_of_its_slot() -> None:
-    async def scene(stage: Stage) -> None:
-        await ready(stage, nodes=2, slots_per_node=1)
-        await make(stage, command("a"), queue("q", "a"))
-        [(node, order)] = stage.orders()
-        await stage.started(node, order)
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness, nodes=2, slots_per_node=1)
+        await apply_drafts(harness, command("a"), queue("q", "a"))
+        [(node, order)] = harness.orders()
+        await harness.started(node, order)
         with pytest.raises(Conflict, match="whose scheduling says where"):
-            await stage.engine.move(order.job, ("executor", 0), "n1", "ada")
+            await harness.engine.move(order.job, ("executor", 0), "n1", "ada")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_each_run_of_spark_has_a_secret_of_its_own_and_a_command_has_none() -> None:
-    async def scene(stage: Stage) -> None:
-        await ready(stage, nodes=1, slots_per_node=1)
+    async def scenario(harness: Harness) -> None:
+        await setup_testbed(harness, nodes=1, slots_per_node=1)
         spark = BatchJobSpec(spark={"type": "Python", "mainApplicationFile": "local:///a.py"})
         size = {"cpu": 500, "memory": 900 * 2**20}
-        await stage.join("big", memory=4 * 2**30, cpu=4)
-        await stage.engine.label_node("big", {"example.org/big": "0"})
+        await harness.join("big", memory=4 * 2**30, cpu=4)
+        await harness.engine.label_node("big", {"example.org/big": "0"})
         big = ObjectName("default", "big")
-        await make(stage, Draft(TESTBED, big, TestbedSpec(1, "example.org/big", size)))
-        await make(stage, Draft(BATCH_JOB, ObjectName("default", "s"), spark), command("c"), queue("other", "c"))
+        await apply_drafts(harness, Draft(TESTBED, big, TestbedSpec(1, "example.org/big", size)))
+        await apply_drafts(
+            harness, Draft(BATCH_JOB, ObjectName("default", "s"), spark), command("c"), queue("other", "c")
+        )
         secrets = []
         for number in range(2):
-            await make(stage, queue(f"q{number}", "s", testbed=big))
-            job = stage.engine.state.find_job("default", "bj.s")
+            await apply_drafts(harness, queue(f"q{number}", "s", testbed=big))
+            job = harness.engine.state.find_job("default", "bj.s")
             assert job is not None
-            told = [json.loads(spec.task.payload or b"")["secret"] for spec in job.blueprint.groups]
+            told = [json.loads(spec.task.payload or b"")["secret"] for spec in job.spec_version.groups]
             assert told[0] == told[1]
             secrets.append(told[0])
-            await stage.engine.delete_object(SCHEDULING, ObjectName("default", f"q{number}"))
-            await stage.settle()
+            await harness.engine.delete_object(SCHEDULING, ObjectName("default", f"q{number}"))
+            await harness.settle()
         assert len(set(secrets)) == 2 and all(len(secret) > 50 for secret in secrets)
-        command_job = stage.engine.state.find_job("default", "bj.c")
-        assert command_job is not None and not command_job.blueprint.groups[0].task.payload
+        command_job = harness.engine.state.find_job("default", "bj.c")
+        assert command_job is not None and not command_job.spec_version.groups[0].task.payload
 
-    play(scene)
+    run_scenario(scenario)

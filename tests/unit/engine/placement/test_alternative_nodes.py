@@ -9,56 +9,56 @@ from msgspec.structs import replace
 
 from shunter.model.job.spec import Affinity, Restart
 from shunter.model.lifecycles import NodeEvent
-from tests.unit.engine.fake_workers import Players
-from tests.unit.engine.harness import Stage, play, spec
+from tests.unit.engine.fake_workers import FakeWorkers
+from tests.unit.engine.harness import Harness, run_scenario, spec
 
 
 def test_a_retry_elsewhere_does_not_go_to_the_same_node() -> None:
-    async def scene(stage: Stage) -> None:
-        first = await stage.join("n1", cpu=8)
+    async def scenario(harness: Harness) -> None:
+        first = await harness.join("n1", cpu=8)
         restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
-        [job] = await stage.submit(spec("picky", restart=restart))
-        [(node, order)] = stage.orders()
-        await stage.end(node, order, exit_code=1)
-        second = await stage.join("n2", cpu=8)
-        await stage.settle(1.0)
-        [(node, order)] = stage.orders()
+        [job] = await harness.submit(spec("picky", restart=restart))
+        [(node, order)] = harness.orders()
+        await harness.end(node, order, exit_code=1)
+        second = await harness.join("n2", cpu=8)
+        await harness.settle(1.0)
+        [(node, order)] = harness.orders()
         assert (first, node, order.attempt) == (1, second, 2)
-        assert stage.counts(job.job_id) == {"assigned": 1}
+        assert harness.counts(job.job_id) == {"assigned": 1}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_retry_elsewhere_takes_the_same_node_where_there_is_no_other() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join("n1", cpu=8)
-        small = await stage.join("n2", cpu=1)
+    async def scenario(harness: Harness) -> None:
+        await harness.join("n1", cpu=8)
+        small = await harness.join("n2", cpu=1)
         restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
-        await stage.submit(spec("picky", restart=restart, needs={"cpu": 4000}))
-        [(first, order)] = stage.orders()
-        await stage.end(first, order, exit_code=1)
-        await stage.settle(1.0)
-        [(again, order)] = stage.orders()
+        await harness.submit(spec("picky", restart=restart, needs={"cpu": 4000}))
+        [(first, order)] = harness.orders()
+        await harness.end(first, order, exit_code=1)
+        await harness.settle(1.0)
+        [(again, order)] = harness.orders()
         assert again == first != small
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_retry_elsewhere_goes_back_when_the_other_node_leaves() -> None:
-    async def scene(stage: Stage) -> None:
-        nodes = [await stage.join("n1", cpu=1), await stage.join("n2", cpu=1)]
+    async def scenario(harness: Harness) -> None:
+        nodes = [await harness.join("n1", cpu=1), await harness.join("n2", cpu=1)]
         restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
-        await stage.submit(spec("picky", 2, restart=restart))
-        (first, order), (other, _) = stage.orders()
+        await harness.submit(spec("picky", 2, restart=restart))
+        (first, order), (other, _) = harness.orders()
         assert {first, other} == set(nodes)
-        await stage.end(first, order, exit_code=1)
-        await stage.settle(1.0)
-        assert not stage.orders()  # the other node is busy, and this one is avoided
-        await stage.engine.node_event(other, NodeEvent.LEFT, "left")
-        await stage.settle(1.0)
-        assert {node for node, _ in stage.orders()} == {first}
+        await harness.end(first, order, exit_code=1)
+        await harness.settle(1.0)
+        assert not harness.orders()  # the other node is busy, and this one is avoided
+        await harness.engine.node_event(other, NodeEvent.LEFT, "left")
+        await harness.settle(1.0)
+        assert {node for node, _ in harness.orders()} == {first}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 AWAY_FROM_PICKY = Affinity("job", "job.name == 'picky'", require=True, anti=True)
@@ -81,53 +81,53 @@ def test_a_retry_elsewhere_takes_the_same_node_where_others_keep_it_from_the_res
 ) -> None:
     """They may be services, which never leave."""
 
-    async def scene(stage: Stage) -> None:
+    async def scenario(harness: Harness) -> None:
         for name in ("n1", "n2"):
-            await stage.join(name, cpu=4)
-            await stage.engine.label_node(name, {"rack": name})
+            await harness.join(name, cpu=4)
+            await harness.engine.label_node(name, {"rack": name})
         restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
-        await stage.submit(spec("neighbour", constraints=("node.labels.rack == 'n2'",), **neighbour))
-        stage.orders()
-        await stage.submit(spec("picky", 2 if "distinct" in rules else 1, restart=restart, **rules))
-        orders = stage.orders()
+        await harness.submit(spec("neighbour", constraints=("node.labels.rack == 'n2'",), **neighbour))
+        harness.orders()
+        await harness.submit(spec("picky", 2 if "distinct" in rules else 1, restart=restart, **rules))
+        orders = harness.orders()
         for node, order in orders:
-            await stage.started(node, order)
+            await harness.started(node, order)
         first, order = next((node, order) for node, order in orders if node == 1)
-        await stage.end(first, order, exit_code=1)
-        await stage.settle(1.0)
-        assert [(node, each.attempt) for node, each in stage.orders()] == [(first, 2)]
+        await harness.end(first, order, exit_code=1)
+        await harness.settle(1.0)
+        assert [(node, each.attempt) for node, each in harness.orders()] == [(first, 2)]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_retry_elsewhere_takes_the_same_node_where_only_there_it_has_company() -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(harness: Harness) -> None:
         for name in ("n1", "n2"):
-            await stage.join(name, cpu=4)
-        await stage.submit(spec("db"))
-        [(node, _)] = stage.orders()
+            await harness.join(name, cpu=4)
+        await harness.submit(spec("db"))
+        [(node, _)] = harness.orders()
         restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
-        await stage.submit(spec("picky", restart=restart, affinity=(BESIDE_DB,)))
-        [(beside, order)] = stage.orders()
-        await stage.end(beside, order, exit_code=1)
-        await stage.settle(1.0)
-        assert [(each, order.attempt) for each, order in stage.orders()] == [(node, 2)]
+        await harness.submit(spec("picky", restart=restart, affinity=(BESIDE_DB,)))
+        [(beside, order)] = harness.orders()
+        await harness.end(beside, order, exit_code=1)
+        await harness.settle(1.0)
+        assert [(each, order.attempt) for each, order in harness.orders()] == [(node, 2)]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("type_", ["sysbatch", "system"])
 def test_what_belongs_on_a_node_is_retried_there_whatever_others_there_are(type_: str) -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join("n1")
-        await stage.join("n2")
-        players = Players(stage)
+    async def scenario(harness: Harness) -> None:
+        await harness.join("n1")
+        await harness.join("n2")
+        fake_workers = FakeWorkers(harness)
         restart = Restart("on-failure", max=5, delay_s=0.1, elsewhere=True)
-        [job] = await stage.submit(spec(type=type_, restart=restart))
-        await players.act()
-        await players.end(players.find(1), 1)
-        await players.act(1)
-        assert stage.counts(job.job_id) == {"running": 2}
-        assert players.starts == [(1, 0), (2, 1), (2, 1)]
+        [job] = await harness.submit(spec(type=type_, restart=restart))
+        await fake_workers.process()
+        await fake_workers.end(fake_workers.find(1), 1)
+        await fake_workers.process(1)
+        assert harness.counts(job.job_id) == {"running": 2}
+        assert fake_workers.starts == [(1, 0), (2, 1), (2, 1)]
 
-    play(scene)
+    run_scenario(scenario)

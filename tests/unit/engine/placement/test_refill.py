@@ -10,7 +10,7 @@ from shunter.model.job.spec import Affinity, JobSpec
 from shunter.model.lifecycles import TaskState
 from shunter.model.protocol.worker_messages import Ended, Order
 from shunter.simulation.runtime.loop import VirtualClock
-from tests.unit.engine.harness import Stage, play, spec
+from tests.unit.engine.harness import Harness, run_scenario, spec
 
 SEEDS = range(40)
 STEP_S = 1.0
@@ -21,22 +21,22 @@ ROUNDING_S = 0.01  # of virtual time
 class Work:
     """Workers whose tasks take as long as their estimates say; what each job is about is told apart by its name."""
 
-    def __init__(self, stage: Stage, durations_s: dict[int, float]) -> None:
-        self.stage = stage
+    def __init__(self, harness: Harness, durations_s: dict[int, float]) -> None:
+        self.harness = harness
         self.durations_s = durations_s
         self.running: list[tuple[float, int, Order]] = []
         self.started_s: dict[int, float] = {}  # job id -> when its first task started
 
     async def step(self, seconds: float = STEP_S) -> None:
         """Let a while pass, and report what started and ended."""
-        await self.stage.settle(seconds)
+        await self.harness.settle(seconds)
         now_s = VirtualClock().now()
         for due in [each for each in self.running if each[0] <= now_s + ROUNDING_S]:
             self.running.remove(due)
             await self._end(*due)
-        while orders := self.stage.orders():
+        while orders := self.harness.orders():
             for node, order in orders:
-                await self.stage.started(node, order)
+                await self.harness.started(node, order)
                 self.started_s.setdefault(order.job, now_s)
                 self.running.append((now_s + self.durations_s[order.job], node, order))
 
@@ -44,19 +44,19 @@ class Work:
         count = order.last - order.first + 1
         name = order.job, order.group, order.attempt, order.first
         started_ms, ended_ms = round((due_s - self.durations_s[order.job]) * 1000), round(due_s * 1000)
-        await self.stage.report(node, ended=[Ended(*name, [], [started_ms] * count, [ended_ms] * count, 1, 0)])
+        await self.harness.report(node, ended=[Ended(*name, [], [started_ms] * count, [ended_ms] * count, 1, 0)])
 
 
-async def take_turns(stage: Stage, seed: int, with_small: bool) -> float:
+async def take_turns(harness: Harness, seed: int, with_small: bool) -> float:
     """When a gang starts that waits for a full cluster; `with_small`, behind it more waits of what runs already."""
     rng = random.Random(seed)
     for number in range(rng.randrange(2, 5)):
-        await stage.join(f"n{number}", cpu=rng.randrange(3, 6))
+        await harness.join(f"n{number}", cpu=rng.randrange(3, 6))
     sizes = [rng.choice([500, 1000]) for _ in range(rng.randrange(1, 4))]
-    work = Work(stage, {})
+    work = Work(harness, {})
 
     async def submit(job: JobSpec, seconds: float) -> int:
-        [submitted] = await stage.submit(job)
+        [submitted] = await harness.submit(job)
         work.durations_s[submitted.job_id] = seconds
         await work.step(0.0)
         return submitted.job_id
@@ -65,12 +65,12 @@ async def take_turns(stage: Stage, seed: int, with_small: bool) -> float:
         seconds = float(rng.randrange(3, 40))
         await submit(spec(f"first{number}", needs={"cpu": cpu}, estimate_s=seconds, priority=60), seconds)
         await work.step(0.0)
-    for job in list(stage.engine.state.jobs.values()):
+    for job in list(harness.engine.state.jobs.values()):
         if not job.counts()[TaskState.RUNNING]:  # the cluster is full, and the others never were
-            await stage.engine.stop_tasks(job.id, None, now=True)
-    await stage.settle()
+            await harness.engine.stop_tasks(job.id, None, now=True)
+    await harness.settle()
     cpu = rng.choice([2000, 3000])  # more than a lane gives up: otherwise it is given up anyway
-    fits = sum(int(each) // cpu for each in stage.engine.state.nodes.view.capacity[:, 0])
+    fits = sum(int(each) // cpu for each in harness.engine.state.nodes.view.capacity[:, 0])
     gang = spec("gang", rng.randrange(1, fits + 1), gang=True, needs={"cpu": cpu}, estimate_s=5.0, priority=60)
     gang_id = await submit(gang, 5.0)
     for number in range(60):
@@ -93,24 +93,24 @@ def test_a_reserved_gang_is_not_delayed_by_lanes_that_are_refilled(seed: int) ->
 
     for with_small in (False, True):
 
-        async def scene(stage: Stage, with_small: bool = with_small) -> None:
-            found.append(await take_turns(stage, seed, with_small))
+        async def scenario(harness: Harness, with_small: bool = with_small) -> None:
+            found.append(await take_turns(harness, seed, with_small))
 
-        play(scene)
+        run_scenario(scenario)
     alone_s, crowded_s = found
     assert crowded_s <= alone_s + ROUNDING_S
 
 
 def test_no_lane_is_refilled_where_the_job_is_gone_beside_which_its_tasks_must_be() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join("n1", cpu=4)
-        await stage.submit(spec("db"))
-        [(_, db)] = stage.orders()
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join("n1", cpu=4)
+        await harness.submit(spec("db"))
+        [(_, db)] = harness.orders()
         beside = Affinity("job", "job.name == 'db'", require=True)
-        await stage.submit(spec("array", 9, needs={"cpu": 3000}, affinity=(beside,)))
-        [(_, first)] = stage.orders()
-        await stage.end(node, db)
-        await stage.end(node, first)
-        assert not stage.orders()
+        await harness.submit(spec("array", 9, needs={"cpu": 3000}, affinity=(beside,)))
+        [(_, first)] = harness.orders()
+        await harness.end(node, db)
+        await harness.end(node, first)
+        assert not harness.orders()
 
-    play(scene)
+    run_scenario(scenario)

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shunter.engine.engine import FRUITLESS_MAX
-from shunter.engine.policy.active_policy import Brain, Nonsense, check_decision
+from shunter.engine.engine import UNPRODUCTIVE_ROUNDS_MAX
+from shunter.engine.policy.active_policy import ActivePolicy, Nonsense, check_decision
 from shunter.model.job.spec import Affinity
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Queued, TaskClass
-from tests.unit.engine.harness import Stage, play, spec
+from tests.unit.engine.harness import Harness, run_scenario, spec
 from tests.unit.planning.cluster_builder import Cluster
 
 
@@ -60,35 +60,35 @@ def takes_what_it_is_shown(view: ClusterView) -> Decision:
     ],
 )
 def test_a_policy_that_fails_is_told_and_the_default_decides(answer: Any) -> None:
-    async def scene(stage: Stage) -> None:
-        stage.engine.policy = Strange(answer)
-        await stage.join("n1", cpu=2)
-        await stage.submit(spec("job", 2))
-        assert [node for node, _ in stage.orders()] == [1]
-        assert stage.engine.brain.failures > 0
-        assert stage.engine.brain.trouble.partition(":")[0] in ("ValueError", "SystemExit", "Nonsense")
-        assert stage.engine.state.nodes.view.reserved[1, 0] == 2000
-        assert stage.engine.policy.name == "strange"
+    async def scenario(harness: Harness) -> None:
+        harness.engine.policy = Strange(answer)
+        await harness.join("n1", cpu=2)
+        await harness.submit(spec("job", 2))
+        assert [node for node, _ in harness.orders()] == [1]
+        assert harness.engine.active_policy.failures > 0
+        assert harness.engine.active_policy.trouble.partition(":")[0] in ("ValueError", "SystemExit", "Nonsense")
+        assert harness.engine.state.nodes.view.reserved[1, 0] == 2000
+        assert harness.engine.policy.name == "strange"
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_more_than_fits_is_cut_to_what_fits() -> None:
     """Placements are checked one by one, whoever decided them."""
 
-    async def scene(stage: Stage) -> None:
-        stage.engine.policy = Strange(on_row(1, 50))
-        await stage.join("n1", cpu=2)
-        [job] = await stage.submit(spec("job", 5))
-        assert stage.counts(job.job_id) == {"assigned": 2, "queued": 3}
-        assert stage.engine.brain.failures == 0
+    async def scenario(harness: Harness) -> None:
+        harness.engine.policy = Strange(on_row(1, 50))
+        await harness.join("n1", cpu=2)
+        [job] = await harness.submit(spec("job", 5))
+        assert harness.counts(job.job_id) == {"assigned": 2, "queued": 3}
+        assert harness.engine.active_policy.failures == 0
 
-    play(scene)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("more", [{"is_partial": True}, {"again_in_ms": 0}], ids=str)
 def test_a_policy_that_never_has_enough_does_not_keep_the_engine_busy(more: dict[str, Any]) -> None:
-    async def scene(stage: Stage) -> None:
+    async def scenario(harness: Harness) -> None:
         asked: list[int] = []
 
         def answer(view: ClusterView) -> Decision:
@@ -96,37 +96,37 @@ def test_a_policy_that_never_has_enough_does_not_keep_the_engine_busy(more: dict
             assert len(asked) < 10_000, "it is asked without end"
             return Decision(view.version, **more)
 
-        stage.engine.policy = Strange(answer)
-        await stage.join("n1", cpu=2)
-        [job] = await stage.submit(spec("job"))
-        await stage.settle(10.0)
-        assert FRUITLESS_MAX < len(asked) < FRUITLESS_MAX + 150
-        assert "nothing comes of it" in stage.engine.brain.trouble
-        stage.engine.policy = Strange(on_row(1))
-        await stage.settle(1.0)
-        assert stage.counts(job.job_id) == {"assigned": 1}
+        harness.engine.policy = Strange(answer)
+        await harness.join("n1", cpu=2)
+        [job] = await harness.submit(spec("job"))
+        await harness.settle(10.0)
+        assert UNPRODUCTIVE_ROUNDS_MAX < len(asked) < UNPRODUCTIVE_ROUNDS_MAX + 150
+        assert "nothing comes of it" in harness.engine.active_policy.trouble
+        harness.engine.policy = Strange(on_row(1))
+        await harness.settle(1.0)
+        assert harness.counts(job.job_id) == {"assigned": 1}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_constraint_holds_whatever_a_policy_says() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join("n1", cpu=2)
-        stage.engine.policy = Strange(on_row(1))
-        [job] = await stage.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
-        assert stage.counts(job.job_id) == {"queued": 1}
-        assert "nodes that refuse them" in stage.engine.brain.trouble
-        await stage.engine.label_node("n1", {"disk": "ssd"})
-        await stage.settle()
-        assert stage.counts(job.job_id) == {"assigned": 1}
+    async def scenario(harness: Harness) -> None:
+        await harness.join("n1", cpu=2)
+        harness.engine.policy = Strange(on_row(1))
+        [job] = await harness.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
+        assert harness.counts(job.job_id) == {"queued": 1}
+        assert "nodes that refuse them" in harness.engine.active_policy.trouble
+        await harness.engine.label_node("n1", {"disk": "ssd"})
+        await harness.settle()
+        assert harness.counts(job.job_id) == {"assigned": 1}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_policy_can_ask_which_nodes_would_refuse_a_class() -> None:
     """Whatever room they have: constraints, datacenters, filters and switches are asked about, not guessed."""
 
-    async def scene(stage: Stage) -> None:
+    async def scenario(harness: Harness) -> None:
         told: list[list[bool]] = []
 
         def answer(view: ClusterView) -> Decision:
@@ -134,26 +134,26 @@ def test_a_policy_can_ask_which_nodes_would_refuse_a_class() -> None:
             told.append(view.accepts(view.queued[0].task_class).tolist())
             return on_row(2)(view)  # type: ignore[no-any-return]
 
-        await stage.join("n1", cpu=2)
-        await stage.join("n2", cpu=2)
-        await stage.engine.label_node("n2", {"disk": "ssd"})
-        stage.engine.policy = Strange(answer)
-        [job] = await stage.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
+        await harness.join("n1", cpu=2)
+        await harness.join("n2", cpu=2)
+        await harness.engine.label_node("n2", {"disk": "ssd"})
+        harness.engine.policy = Strange(answer)
+        [job] = await harness.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
         assert told[-1] == [False, False, True]
-        assert stage.counts(job.job_id) == {"assigned": 1}
+        assert harness.counts(job.job_id) == {"assigned": 1}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_is_left_out_is_told_but_is_no_failure_for_which_the_default_decided() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join("n1", cpu=2)
-        stage.engine.policy = Strange(on_row(1))
-        await stage.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
-        assert stage.engine.brain.trouble == "it placed tasks on nodes that refuse them; those were left out"
-        assert stage.engine.brain.failures == 0
+    async def scenario(harness: Harness) -> None:
+        await harness.join("n1", cpu=2)
+        harness.engine.policy = Strange(on_row(1))
+        await harness.submit(spec("job", constraints=("node.labels.disk == 'ssd'",)))
+        assert harness.engine.active_policy.trouble == "it placed tasks on nodes that refuse them; those were left out"
+        assert harness.engine.active_policy.failures == 0
 
-    play(scene)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize(
@@ -173,15 +173,15 @@ def test_what_is_left_out_is_told_but_is_no_failure_for_which_the_default_decide
 def test_rules_between_tasks_hold_whatever_a_policy_says(fields: dict[str, Any], expected: dict[str, int]) -> None:
     """Two tasks go to either node, as far as the rule lets them."""
 
-    async def scene(stage: Stage) -> None:
+    async def scenario(harness: Harness) -> None:
         for name in ("n1", "n2"):
-            await stage.join(name, cpu=4)
-            await stage.engine.label_node(name, {"rack": "a"})
-        stage.engine.policy = Strange(two_on_each_of_two)
-        [job] = await stage.submit(spec("job", 4, **fields))
-        assert stage.counts(job.job_id) == expected
+            await harness.join(name, cpu=4)
+            await harness.engine.label_node(name, {"rack": "a"})
+        harness.engine.policy = Strange(two_on_each_of_two)
+        [job] = await harness.submit(spec("job", 4, **fields))
+        assert harness.counts(job.job_id) == expected
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_an_exclusive_job_and_another_get_no_node_together_whatever_a_policy_says() -> None:
@@ -189,35 +189,39 @@ def test_an_exclusive_job_and_another_get_no_node_together_whatever_a_policy_say
         placements = [Placement(queued.task_class.id, np.array([1]), np.array([1])) for queued in view.queued]
         return Decision(view.version, placements)
 
-    async def scene(stage: Stage) -> None:
-        await stage.join("n1", cpu=4)
-        stage.engine.policy = Strange(both_on_one)
-        first, second = await stage.submit(spec("alone", exclusive=True), spec("other"))
-        placed = [stage.counts(job.job_id) for job in (first, second)]
+    async def scenario(harness: Harness) -> None:
+        await harness.join("n1", cpu=4)
+        harness.engine.policy = Strange(both_on_one)
+        first, second = await harness.submit(spec("alone", exclusive=True), spec("other"))
+        placed = [harness.counts(job.job_id) for job in (first, second)]
         assert sorted(placed, key=str) == [{"assigned": 1}, {"queued": 1}]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_policy_can_be_changed_between_rounds_and_begins_without_blame() -> None:
-    async def scene(stage: Stage) -> None:
-        stage.engine.policy = Strange(ValueError("boom"))
-        await stage.join("n1", cpu=2)
-        await stage.submit(spec("job"))
-        assert stage.engine.brain.trouble == "ValueError: boom"
-        stage.engine.policy = build_policy("spread")
-        assert (stage.engine.policy.name, stage.engine.brain.trouble, stage.engine.brain.failures) == ("spread", "", 0)
+    async def scenario(harness: Harness) -> None:
+        harness.engine.policy = Strange(ValueError("boom"))
+        await harness.join("n1", cpu=2)
+        await harness.submit(spec("job"))
+        assert harness.engine.active_policy.trouble == "ValueError: boom"
+        harness.engine.policy = build_policy("spread")
+        assert (
+            harness.engine.policy.name,
+            harness.engine.active_policy.trouble,
+            harness.engine.active_policy.failures,
+        ) == ("spread", "", 0)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_copy_of_a_failing_policy_blames_nobody() -> None:
-    brain = Brain(Strange(ValueError("boom")))
+    active_policy = ActivePolicy(Strange(ValueError("boom")))
     cluster = Cluster()
     cluster.add({"cpu": 1000})
     view = ClusterView(1, cluster.nodes, [Queued(TaskClass(1, {"cpu": 1000}, "default", "anna", 50), 1, 1)])
-    assert brain.fork().decide(view, 0.0, 10).placements
-    assert (brain.trouble, brain.failures) == ("", 0)
+    assert active_policy.fork().decide(view, 0.0, 10).placements
+    assert (active_policy.trouble, active_policy.failures) == ("", 0)
 
 
 def test_a_row_must_not_be_named_twice() -> None:

@@ -14,30 +14,30 @@ from shunter.model.protocol.scheduler_messages import RULES, TASKS, WANTS_DEFAUL
 from shunter.model.protocol.worker_messages import Held, Inventory
 from shunter.planning.planner import build_policy
 from shunter.planning.view import ClusterView, Decision, Placement, Policy
-from tests.unit.engine.external_policies import Remote, decide, shown
-from tests.unit.engine.harness import Stage, play, spec
-from tests.unit.engine.manager_lives import Life
-from tests.unit.engine.memory_flight_log import Tape
+from tests.unit.engine.external_policies import RemotePolicy, decide, next_situation
+from tests.unit.engine.harness import Harness, run_scenario, spec
+from tests.unit.engine.manager_lives import RandomWorkload
+from tests.unit.engine.memory_flight_log import MemoryFlightLog
 
 
 def replayed(records: Iterable[FlightRecord], policy: str | None = None) -> list[Replayed]:
     return list(Replay(build_policy, policy).run(records))
 
 
-def record(tape: Tape, policy: str = "e-pvm", seed: int = 1) -> None:
-    async def scene(stage: Stage) -> None:
-        stage.engine.policy = build_policy(policy)
-        stage.engine.schedulers.record_to(tape)
-        await Life(stage, seed).live(80)
+def record(tape: MemoryFlightLog, policy: str = "e-pvm", seed: int = 1) -> None:
+    async def scenario(harness: Harness) -> None:
+        harness.engine.policy = build_policy(policy)
+        harness.engine.schedulers.record_to(tape)
+        await RandomWorkload(harness, seed).run(80)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 @pytest.mark.parametrize("policy", ["e-pvm", "bin-pack", "spread", "round-robin", "greedy"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_same_policy_decides_again_what_it_decided(policy: str, seed: int) -> None:
     """U-05: a recorded day replays to the same decisions."""
-    tape = Tape()
+    tape = MemoryFlightLog()
     record(tape, policy, seed)
     flown = replayed(tape.records())
     steps = [each for each in tape.records() if isinstance(each, Step)]
@@ -49,7 +49,7 @@ def test_the_same_policy_decides_again_what_it_decided(policy: str, seed: int) -
 
 def test_another_policy_shows_its_differences() -> None:
     """U-05: and with another policy shows the difference."""
-    tape = Tape()
+    tape = MemoryFlightLog()
     record(tape, "spread")
     flown = replayed(tape.records(), "bin-pack")
     assert any(not each.is_same for each in flown)
@@ -60,7 +60,7 @@ def test_another_policy_shows_its_differences() -> None:
 def test_every_segment_stands_by_itself(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flight_recorder, "SEGMENT_BYTES", 2_000)
     monkeypatch.setattr(flight_recorder, "SEGMENT_BYTES_MAX", 4_000)
-    tape = Tape()
+    tape = MemoryFlightLog()
     record(tape, policy)
     assert len(tape.segments) > 3
     for first in range(len(tape.segments)):
@@ -74,7 +74,7 @@ def test_every_segment_stands_by_itself(policy: str, monkeypatch: pytest.MonkeyP
 
 
 def test_equal_inputs_have_equal_hashes() -> None:
-    one, same, other = Tape(), Tape(), Tape()
+    one, same, other = MemoryFlightLog(), MemoryFlightLog(), MemoryFlightLog()
     for tape, seed in ((one, 1), (same, 1), (other, 2)):
         record(tape, seed=seed)
     hashes = [[each.inputs for each in tape.records() if isinstance(each, Step)] for tape in (one, same, other)]
@@ -103,15 +103,15 @@ def _build(name: str) -> Policy:
 
 
 def test_a_policy_of_a_stranger_and_a_change_of_policy_are_recorded() -> None:
-    async def scene(stage: Stage) -> None:
-        stage.engine.policy = LastFirst()
-        stage.engine.schedulers.record_to(tape)
-        await Life(stage, 1).live(15)
-        stage.engine.policy = build_policy("bin-pack")
-        await Life(stage, 2).live(15)
+    async def scenario(harness: Harness) -> None:
+        harness.engine.policy = LastFirst()
+        harness.engine.schedulers.record_to(tape)
+        await RandomWorkload(harness, 1).run(15)
+        harness.engine.policy = build_policy("bin-pack")
+        await RandomWorkload(harness, 2).run(15)
 
-    tape = Tape()
-    play(scene)
+    tape = MemoryFlightLog()
+    run_scenario(scenario)
     began = [each for each in tape.records() if isinstance(each, Began)]
     assert [(each.source, each.policy, each.is_fresh) for each in began] == [
         (ROUNDS, "last-first", True),
@@ -123,27 +123,27 @@ def test_a_policy_of_a_stranger_and_a_change_of_policy_are_recorded() -> None:
 
 
 def test_what_was_not_committed_is_not_recorded() -> None:
-    async def scene(stage: Stage) -> None:
-        stage.engine.schedulers.record_to(tape)
-        node = await stage.join("n1", cpu=2)
-        await stage.submit(spec("one"))
-        commit = stage.store.commit
+    async def scenario(harness: Harness) -> None:
+        harness.engine.schedulers.record_to(tape)
+        node = await harness.join("n1", cpu=2)
+        await harness.submit(spec("one"))
+        commit = harness.store.commit
 
         async def fails(*_: object) -> None:
-            stage.store.commit = commit  # type: ignore[method-assign]
+            harness.store.commit = commit  # type: ignore[method-assign]
             raise OSError("disk full")
 
-        stage.store.commit = fails  # type: ignore[method-assign, assignment]
+        harness.store.commit = fails  # type: ignore[method-assign, assignment]
         with pytest.raises(Exception, match="disk full"):
-            await stage.engine.submit([spec("two")], "tester")
-        await stage.settle()
-        [(_, order)] = stage.orders()
+            await harness.engine.submit([spec("two")], "tester")
+        await harness.settle()
+        [(_, order)] = harness.orders()
         held = Held(order.job, order.group, order.attempt, order.first, order.last, running=True)
-        await stage.engine.inventory(node, Inventory(1, [held], []))
-        await stage.submit(spec("three"))
+        await harness.engine.inventory(node, Inventory(1, [held], []))
+        await harness.submit(spec("three"))
 
-    tape = Tape()
-    play(scene)
+    tape = MemoryFlightLog()
+    run_scenario(scenario)
     assert len(tape.segments) == 2
     flown = replayed(tape.records())
     assert [each.made for each in flown] == [each.recorded for each in flown]
@@ -151,19 +151,19 @@ def test_what_was_not_committed_is_not_recorded() -> None:
 
 
 def test_decisions_from_outside_are_recorded_with_what_they_were_made_on() -> None:
-    async def scene(stage: Stage) -> None:
-        stage.engine.policy = Remote("mine")
-        stage.engine.schedulers.record_to(tape)
-        session = stage.engine.schedulers.open("mine", WANTS_DEFAULT)
-        await stage.join("n1", cpu=2)
-        await stage.submit(spec("one", 3))
-        situation = await shown(stage, session)
+    async def scenario(harness: Harness) -> None:
+        harness.engine.policy = RemotePolicy("mine")
+        harness.engine.schedulers.record_to(tape)
+        session = harness.engine.schedulers.open("mine", WANTS_DEFAULT)
+        await harness.join("n1", cpu=2)
+        await harness.submit(spec("one", 3))
+        situation = await next_situation(harness, session)
         [waiting] = situation.delta.queued
         placement = PlacementRow(waiting.class_id, [1], [3])
-        await decide(stage, session, placement, number=situation.delta.number)
+        await decide(harness, session, placement, number=situation.delta.number)
 
-    tape = Tape()
-    play(scene)
+    tape = MemoryFlightLog()
+    run_scenario(scenario)
     began, seen, decided = tape.records()
     assert isinstance(began, Began)
     assert isinstance(seen, Shown)

@@ -10,7 +10,7 @@ from shunter.model.job.spec import Restart
 from shunter.model.lifecycles import NodeEvent
 from shunter.model.protocol.worker_messages import Returned, Started
 from shunter.model.rest.views import EventView
-from tests.unit.engine.harness import Stage, play, spec
+from tests.unit.engine.harness import Harness, run_scenario, spec
 
 SEEN: set[str] = set()
 ELSEWHERE = {  # what the story below does not tell, and the test that does
@@ -63,87 +63,87 @@ ELSEWHERE = {  # what the story below does not tell, and the test that does
 }
 
 
-async def happened(stage: Stage, after: int) -> tuple[list[str], int]:
+async def happened(harness: Harness, after: int) -> tuple[list[str], int]:
     """The types of events since a version, and the version now."""
     events: list[EventView] = []
-    rounds = await stage.store.rounds_after(after, 1000)
+    rounds = await harness.store.rounds_after(after, 1000)
     for logged in rounds:
         events += render(
-            logged.version, logged.at, decode_round(logged.body), stage.engine.state.nodes.view.names.__getitem__
+            logged.version, logged.at, decode_round(logged.body), harness.engine.state.nodes.view.names.__getitem__
         )
     SEEN.update(event.type for event in events)
     return [event.type for event in events], rounds[-1].version if rounds else after
 
 
 def test_each_kind_of_input_gives_its_own_events_in_order() -> None:
-    async def scene(stage: Stage) -> None:
-        node = await stage.join("n1", cpu=1)
-        types, version = await happened(stage, 0)
+    async def scenario(harness: Harness) -> None:
+        node = await harness.join("n1", cpu=1)
+        types, version = await happened(harness, 0)
         assert types == ["node.joined"]
 
-        await stage.submit(spec("a", 2, restart=Restart("on-failure", max=1, delay_s=1.0)))
-        types, version = await happened(stage, version)
+        await harness.submit(spec("a", 2, restart=Restart("on-failure", max=1, delay_s=1.0)))
+        types, version = await happened(harness, version)
         assert types == ["job.submitted", "tasks.placed"]
 
-        [(_, order)] = stage.orders()
-        await stage.report(node, started=[Started(order.job, 0, 1, 0, 5, 1, 0)])
-        assert (await happened(stage, version))[0] == ["tasks.started"]
-        _, version = await happened(stage, version)
+        [(_, order)] = harness.orders()
+        await harness.report(node, started=[Started(order.job, 0, 1, 0, 5, 1, 0)])
+        assert (await happened(harness, version))[0] == ["tasks.started"]
+        _, version = await happened(harness, version)
 
-        await stage.end(node, order, exit_code=4)
-        types, version = await happened(stage, version)
+        await harness.end(node, order, exit_code=4)
+        types, version = await happened(harness, version)
         assert types == ["tasks.retried", "tasks.placed"]
 
-        [(_, second)] = stage.orders()
-        await stage.report(node, returned=[Returned(second.job, 0, second.attempt, second.first, second.last)])
-        types, version = await happened(stage, version)
+        [(_, second)] = harness.orders()
+        await harness.report(node, returned=[Returned(second.job, 0, second.attempt, second.first, second.last)])
+        types, version = await happened(harness, version)
         assert types == ["tasks.returned", "tasks.placed"]
 
-        [(_, second)] = stage.orders()
-        await stage.lose(node, second)
-        types, version = await happened(stage, version)
+        [(_, second)] = harness.orders()
+        await harness.report_lost(node, second)
+        types, version = await happened(harness, version)
         assert types == ["tasks.lost", "tasks.placed"]
 
-        await stage.engine.node_event(node, NodeEvent.SILENT, "missed 2 heartbeats")
-        await stage.engine.node_event(node, NodeEvent.HEARD, "")
-        await stage.engine.label_node("n1", {"disk": "ssd"})
-        await stage.settle()
-        types, version = await happened(stage, version)
+        await harness.engine.node_event(node, NodeEvent.SILENT, "missed 2 heartbeats")
+        await harness.engine.node_event(node, NodeEvent.HEARD, "")
+        await harness.engine.label_node("n1", {"disk": "ssd"})
+        await harness.settle()
+        types, version = await happened(harness, version)
         assert types == ["node.suspect", "node.ready", "node.labelled"]
 
-        [(_, third)] = stage.orders()
-        await stage.end(node, third)
-        await stage.settle(1.2)
-        [(_, last)] = stage.orders()
-        await stage.end(node, last, exit_code=4)
-        types, version = await happened(stage, version)
+        [(_, third)] = harness.orders()
+        await harness.end(node, third)
+        await harness.settle(1.2)
+        [(_, last)] = harness.orders()
+        await harness.end(node, last, exit_code=4)
+        types, version = await happened(harness, version)
         assert types == ["tasks.succeeded", "tasks.placed", "tasks.failed", "job.failed"]
 
-        [job] = await stage.submit(spec("b", 2))
-        await stage.engine.stop_tasks(job.job_id, None, False)
-        [(_, stopping)] = stage.orders()
-        await stage.end(node, stopping, exit_code=143, how="stopped")
-        types, version = await happened(stage, version)
+        [job] = await harness.submit(spec("b", 2))
+        await harness.engine.stop_tasks(job.job_id, None, False)
+        [(_, stopping)] = harness.orders()
+        await harness.end(node, stopping, exit_code=143, how="stopped")
+        types, version = await happened(harness, version)
         assert types == [
             "job.submitted", "tasks.placed", "job.stopping", "tasks.cancelled", "tasks.stopping", "tasks.cancelled",
             "job.cancelled",
         ]  # fmt: skip
 
-        await stage.submit(spec("c"))
-        [(_, good)] = stage.orders()
-        await stage.end(node, good)
-        await stage.engine.node_event(node, NodeEvent.TIMED_OUT, "no heartbeat for 3 s")
-        await stage.settle()
-        types, version = await happened(stage, version)
+        await harness.submit(spec("c"))
+        [(_, good)] = harness.orders()
+        await harness.end(node, good)
+        await harness.engine.node_event(node, NodeEvent.TIMED_OUT, "no heartbeat for 3 s")
+        await harness.settle()
+        types, version = await happened(harness, version)
         assert types == ["job.submitted", "tasks.placed", "tasks.succeeded", "job.succeeded", "node.down"]
 
-        await stage.engine.set_settings({"policy": "spread"})
-        await stage.engine.set_settings({"policy": "spread"})
-        types, version = await happened(stage, version)
+        await harness.engine.set_settings({"policy": "spread"})
+        await harness.engine.set_settings({"policy": "spread"})
+        types, version = await happened(harness, version)
         assert types == ["cluster.changed"]
         assert set(CATALOGUE) == SEEN | set(ELSEWHERE)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_every_other_event_has_a_test_of_its_own() -> None:
@@ -152,15 +152,15 @@ def test_every_other_event_has_a_test_of_its_own() -> None:
 
 
 def test_an_event_names_its_tasks_as_a_range_and_its_job_in_words() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join("n1", cpu=100)
-        await stage.submit(spec("wide", 100, namespace="film"))
-        [logged] = (await stage.store.rounds_after(1, 10))[-1:]
+    async def scenario(harness: Harness) -> None:
+        await harness.join("n1", cpu=100)
+        await harness.submit(spec("wide", 100, namespace="film"))
+        [logged] = (await harness.store.rounds_after(1, 10))[-1:]
         events = render(
-            logged.version, logged.at, decode_round(logged.body), stage.engine.state.nodes.view.names.__getitem__
+            logged.version, logged.at, decode_round(logged.body), harness.engine.state.nodes.view.names.__getitem__
         )
         placed = next(event for event in events if event.type == "tasks.placed")
         assert (placed.name, placed.namespace, placed.job) == ("wide/0-99", "film", "wide")
         assert (placed.tasks, placed.node, placed.attempt, placed.state) == ("0-99", "n1", 1, "assigned")
 
-    play(scene)
+    run_scenario(scenario)

@@ -10,8 +10,8 @@ import pytest
 
 from shunter.model.errors import Rejected
 from shunter.model.job.spec import HealthCheck, TaskSpec, Update
-from tests.unit.engine.fake_workers import Players, healthy
-from tests.unit.engine.harness import Stage, play
+from tests.unit.engine.fake_workers import FakeWorkers, healthy_count
+from tests.unit.engine.harness import Harness, run_scenario
 from tests.unit.engine.service_specs import service
 
 STEPS = 50
@@ -22,7 +22,7 @@ NODES = 3
 class Story:
     """One service, and someone who does things to it. Versions with an odd number are sick."""
 
-    stage: Stage
+    harness: Harness
     dice: random.Random
     update: Update
     count: int = 4
@@ -33,48 +33,48 @@ class Story:
     has_crashed: bool = False
     drained: set[str] = field(default_factory=set)
 
-    async def open(self) -> Players:
+    async def open(self) -> FakeWorkers:
         for number in range(NODES):
-            await self.stage.join(f"n{number + 1}", cpu=40)
-        players = Players(self.stage, is_sick=lambda spec, _: int(spec.command[-1]) % 2 == 1)
-        [job] = await self.stage.submit(self.spec(0))
+            await self.harness.join(f"n{number + 1}", cpu=40)
+        fake_workers = FakeWorkers(self.harness, is_unhealthy=lambda spec, _: int(spec.command[-1]) % 2 == 1)
+        [job] = await self.harness.submit(self.spec(0))
         self.job = job.job_id
-        await players.pass_time(4)
-        self.reached = healthy(self.stage, self.job)
+        await fake_workers.advance(4)
+        self.reached = healthy_count(self.harness, self.job)
         assert self.reached == self.count
-        return players
+        return fake_workers
 
     def spec(self, version: int):  # type: ignore[no-untyped-def]
         task = TaskSpec(("serve", str(version)), health=(HealthCheck("tcp", port="80"),))
         return service(self.count, str(version), task=task, update=self.update)
 
-    async def do_something(self, players: Players) -> None:
+    async def do_something(self, fake_workers: FakeWorkers) -> None:
         name = f"n{self.dice.randint(1, NODES)}"
         match self.dice.choice(["scale", "update", "update", "restart", "move", "drain", "one", "nothing", "crash"]):
             case "scale":
                 self.count = self.dice.randint(1, 7)
                 self.reached = min(self.reached, self.count)
-                await self.stage.engine.scale(self.job, {"": self.count}, "ada")
+                await self.harness.engine.scale(self.job, {"": self.count}, "ada")
             case "update":
                 self.version += self.dice.randint(1, 2)
-                await self.stage.submit(self.spec(self.version))
+                await self.harness.submit(self.spec(self.version))
             case "restart":
-                await self.stage.engine.restart(self.job, None, "ada")
+                await self.harness.engine.restart(self.job, None, "ada")
             case "one":
-                await self.stage.engine.restart(self.job, ("main", self.dice.randrange(self.count)), "ada")
+                await self.harness.engine.restart(self.job, ("main", self.dice.randrange(self.count)), "ada")
             case "move":
                 await self._try(
-                    self.stage.engine.move(self.job, ("main", self.dice.randrange(self.count)), name, "ada")
+                    self.harness.engine.move(self.job, ("main", self.dice.randrange(self.count)), name, "ada")
                 )
             case "drain" if name in self.drained:
                 self.drained.remove(name)
-                await self.stage.engine.undrain_node(name)
+                await self.harness.engine.undrain_node(name)
             case "drain" if len(self.drained) < NODES - 1:
                 self.drained.add(name)
-                await self.stage.engine.drain_node(name, None, "ada")
-            case "crash" if players.playing and self.has_crashed:
-                await players.end(self.dice.choice(list(players.playing)), 1)
-                self.reached = min(self.reached, healthy(self.stage, self.job))
+                await self.harness.engine.drain_node(name, None, "ada")
+            case "crash" if fake_workers.active and self.has_crashed:
+                await fake_workers.end(self.dice.choice(list(fake_workers.active)), 1)
+                self.reached = min(self.reached, healthy_count(self.harness, self.job))
 
     async def _try(self, asked) -> None:  # type: ignore[no-untyped-def]
         """What is refused changes nothing."""
@@ -84,7 +84,7 @@ class Story:
             pass
 
     def check(self) -> None:
-        now = healthy(self.stage, self.job)
+        now = healthy_count(self.harness, self.job)
         least = min(self.count, self.reached) - self.update.unavailable_max
         assert now >= least, f"{now} healthy, at least {least} must be"
         self.reached = min(max(self.reached, now), self.count)
@@ -98,28 +98,28 @@ def test_a_service_is_never_below_its_minimum_and_settles(seed: int) -> None:
         parallel=dice.randint(1, 3), unavailable_max=dice.choice([0, 0, 1, 2]), healthy_for_s=1.0, deadline_s=6.0
     )
 
-    async def scene(stage: Stage) -> None:
-        story = Story(stage, dice, update, has_crashed=seed % 3 == 2)
-        players = await story.open()
+    async def scenario(harness: Harness) -> None:
+        story = Story(harness, dice, update, has_crashed=seed % 3 == 2)
+        fake_workers = await story.open()
         for _ in range(STEPS):
-            await story.do_something(players)
+            await story.do_something(fake_workers)
             for _ in range(dice.randint(1, 8)):
-                await players.act(0.25)
+                await fake_workers.process(0.25)
                 story.check()
         for _ in range(240):
-            await players.act(0.5)
+            await fake_workers.process(0.5)
             story.check()
-        lasting = stage.engine.state.lasting.jobs[story.job]
-        job = stage.engine.state.jobs[story.job]
-        assert lasting.status == "steady", lasting
-        wanted = job.blueprint.groups[0].task.command[-1]
+        service_state = harness.engine.state.services.jobs[story.job]
+        job = harness.engine.state.jobs[story.job]
+        assert service_state.status == "steady", service_state
+        wanted = job.spec_version.groups[0].task.command[-1]
         assert int(wanted) % 2 == 0
         if story.version % 2 == 0:
             assert int(wanted) == story.version
-        shown = sorted(playing.shown for playing in players.playing.values())
+        visible_indexes = sorted(active.visible_index for active in fake_workers.active.values())
         if not story.has_crashed:
-            assert shown == list(range(story.count))
-            assert set(players.commands()) == {wanted}
-        assert len(job.groups) <= story.count
+            assert visible_indexes == list(range(story.count))
+            assert set(fake_workers.commands()) == {wanted}
+        assert len(job.task_sets) <= story.count
 
-    play(scene)
+    run_scenario(scenario)

@@ -13,13 +13,13 @@ from shunter.engine.recovery import recover
 from shunter.engine.state.fingerprints.compared_fields import Facts
 from shunter.engine.state.fingerprints.fingerprint import ALL, STATE, fingerprint
 from shunter.engine.state.fingerprints.nodes import NODES
-from shunter.engine.state.fingerprints.registries import BOOKS
+from shunter.engine.state.fingerprints.registries import REGISTRIES
 from shunter.engine.state.snapshots import load, make_snapshot
 from shunter.engine.state.state import State
 from shunter.model.job.spec import Affinity, After, JobOptions, Schedule
-from tests.unit.engine.fake_workers import Players
-from tests.unit.engine.harness import Stage, play, spec
-from tests.unit.engine.object_harness import command, label, make, queue, ready
+from tests.unit.engine.fake_workers import FakeWorkers
+from tests.unit.engine.harness import Harness, run_scenario, spec
+from tests.unit.engine.object_harness import apply_drafts, command, label, queue, setup_testbed
 from tests.unit.engine.service_specs import service, system
 
 
@@ -28,7 +28,7 @@ def attributes(kind: type[Any]) -> set[str]:
     if dataclasses.is_dataclass(kind):
         return {each.name for each in dataclasses.fields(kind)}
     state = State()
-    owned = (state, state.nodes, state.table, state.slots, *state.books.values())
+    owned = (state, state.nodes, state.table, state.task_set_columns, *state.registries.values())
     return set(vars(next(each for each in owned if type(each) is kind)))
 
 
@@ -48,21 +48,21 @@ def test_every_record_that_the_state_holds_is_gone_through() -> None:
     assert {kind.__name__ for kind in of_engine - known} == {"Waiting"}  # left out: what policies were shown
 
 
-async def fill(stage: Stage) -> None:
+async def fill(harness: Harness) -> None:
     """Something of every kind, so that no index is empty."""
-    players, engine = Players(stage), stage.engine
-    await ready(stage)
-    await stage.join("n9", cpu=6)
-    await label(stage, "n9")
-    await make(stage, command("a"), command("b"), queue("q", "a", "b"))
+    fake_workers, engine = FakeWorkers(harness), harness.engine
+    await setup_testbed(harness)
+    await harness.join("n9", cpu=6)
+    await label(harness, "n9")
+    await apply_drafts(harness, command("a"), command("b"), queue("q", "a", "b"))
     await engine.set_settings({"licence/tool": "5"})
     rule = Affinity("job", "job.name == 'nobody'", require=True, anti=True)
     clock = JobOptions(schedule=Schedule("0 3 * * *", "UTC"))
-    await stage.submit(system("agent"), service(1, affinity=(rule,)), spec("nightly", options=clock), key="once")
-    await stage.submit(spec("first", needs={"cpu": 1000, "licence/tool": 1}), spec("gang", 2, gang=True))
-    await stage.submit(spec("next", options=JobOptions(after=(After("first"),))))
-    await players.act(1)
-    await stage.submit(system("large", name="large", needs={"cpu": 100_000}))
+    await harness.submit(system("agent"), service(1, affinity=(rule,)), spec("nightly", options=clock), key="once")
+    await harness.submit(spec("first", needs={"cpu": 1000, "licence/tool": 1}), spec("gang", 2, gang=True))
+    await harness.submit(spec("next", options=JobOptions(after=(After("first"),))))
+    await fake_workers.process(1)
+    await harness.submit(system("large", name="large", needs={"cpu": 100_000}))
 
 
 @contextmanager
@@ -85,13 +85,13 @@ def spoilt(record: Any, name: str) -> Iterator[bool]:
 
 
 def test_every_index_that_is_spoilt_is_seen() -> None:
-    async def scene(stage: Stage) -> None:
-        await fill(stage)
-        state = stage.engine.state
+    async def scenario(harness: Harness) -> None:
+        await fill(harness)
+        state = harness.engine.state
         before = fingerprint(state)
         looked_at: set[str] = set()
         owners: list[tuple[Facts[Any], Any]] = [(STATE, state), (NODES, state.nodes)]
-        owners += [(facts, state.books[name]) for name, facts in BOOKS.items()]
+        owners += [(facts, getattr(state, name)) for name, facts in REGISTRIES.items()]
         for facts, record in owners:
             for name in (*facts.plain, *facts.told):
                 with spoilt(record, name) as is_spoilt:
@@ -100,12 +100,12 @@ def test_every_index_that_is_spoilt_is_seen() -> None:
                         assert differs(state, before), f"{facts.kind.__name__}.{name} may be anything"
         assert fingerprint(state) == before
         assert looked_at >= {
-            "names", "keys", "holders", "licences_used", "repelling", "ganged", "queue_widths", "pinned", "_blueprints",
-            "class_ids", "by_name", "_dependents", "_targets", "_by_name", "everywhere", "homes", "_names", "naming",
-            "aiming", "claimed", "users", "applications",
+            "jobs_by_name", "idempotency_keys", "usage_by_user", "licences_used", "anti_affinity_task_sets", "gang_jobs", "queue_lanes", "pinned", "_spec_versions",
+            "class_ids", "by_name", "_dependents", "_targets", "_by_name", "per_node", "task_sets_by_node", "_names", "schedulings_by_job",
+            "schedulings_by_testbed", "claimed_jobs", "jobs_by_testbed", "applications",
         }  # fmt: skip
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def differs(state: State, before: dict[str, Any]) -> bool:
@@ -116,27 +116,27 @@ def differs(state: State, before: dict[str, Any]) -> bool:
 
 
 def test_a_state_is_the_same_from_a_snapshot_and_from_the_rounds() -> None:
-    async def scene(stage: Stage) -> None:
-        await fill(stage)
-        replayed, _ = await recover(stage.store)
-        live = fingerprint(stage.engine.state)
-        assert fingerprint(load(make_snapshot(stage.engine.state))) == live
+    async def scenario(harness: Harness) -> None:
+        await fill(harness)
+        replayed, _ = await recover(harness.store)
+        live = fingerprint(harness.engine.state)
+        assert fingerprint(load(make_snapshot(harness.engine.state))) == live
         assert fingerprint(replayed) == live
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_job_that_runs_everywhere_and_has_left_all_nodes_is_the_same_from_a_snapshot() -> None:
-    async def scene(stage: Stage) -> None:
-        await stage.join("n1")
-        players = Players(stage)
+    async def scenario(harness: Harness) -> None:
+        await harness.join("n1")
+        fake_workers = FakeWorkers(harness)
         rule = Affinity("node", "node.labels.disk == 'ssd'", require=True)
-        await stage.engine.label_node("n1", {"disk": "ssd"})
-        await stage.submit(system(affinity=(rule,)))
-        await players.act(1)
-        await stage.engine.label_node("n1", {"disk": ""})
-        await players.act(1)
-        assert players.playing == {}
-        assert fingerprint(load(make_snapshot(stage.engine.state))) == fingerprint(stage.engine.state)
+        await harness.engine.label_node("n1", {"disk": "ssd"})
+        await harness.submit(system(affinity=(rule,)))
+        await fake_workers.process(1)
+        await harness.engine.label_node("n1", {"disk": ""})
+        await fake_workers.process(1)
+        assert fake_workers.active == {}
+        assert fingerprint(load(make_snapshot(harness.engine.state))) == fingerprint(harness.engine.state)
 
-    play(scene)
+    run_scenario(scenario)

@@ -6,149 +6,149 @@ from typing import Any
 
 from shunter.model.rest.views import StartView
 from shunter.ports.gateway import QueueChange
-from tests.unit.gateway.harness import ANNA, GatewayStage, play, reference
+from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
 
 START = "2023-11-14T22:13:20"  # of virtual time
 
 
-async def start_of(stage: GatewayStage, name: str) -> StartView:
-    found = (await stage.gateway.why(ANNA, reference(name))).start
+async def start_of(harness: GatewayStage, name: str) -> StartView:
+    found = (await harness.gateway.why(ANNA, reference(name))).start
     assert found is not None
     return found
 
 
-async def run_and_start(stage: GatewayStage, name: str, **fields: Any) -> None:
-    await stage.run(name, **fields)
-    for node, order in stage.orders():
-        await stage.start_task(node, order, segment=order.job)
+async def run_and_start(harness: GatewayStage, name: str, **fields: Any) -> None:
+    await harness.run(name, **fields)
+    for node, order in harness.orders():
+        await harness.start_task(node, order, segment=order.job)
 
 
 def test_a_job_starts_when_the_one_in_its_place_is_expected_to_end() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=1)
-        await run_and_start(stage, "render", estimate="10m")
-        await stage.run("next")
-        assert await start_of(stage, "next") == StartView(
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=1)
+        await run_and_start(harness, "render", estimate="10m")
+        await harness.run("next")
+        assert await start_of(harness, "next") == StartView(
             at="2023-11-14T22:23:20.000Z", basis="when render@1 ends on n1, by its estimate of 10m00s"
         )
-        await stage.settle(900)
-        assert (await start_of(stage, "next")).basis.endswith(
+        await harness.settle(900)
+        assert (await start_of(harness, "next")).basis.endswith(
             "by its estimate of 10m00s; it has run for longer already"
         )
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_the_first_end_that_makes_enough_room_counts() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=3)
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=3)
         for name, minutes in (("a", 5), ("b", 10), ("c", 15)):
-            await run_and_start(stage, name, estimate=f"{minutes}m")
-        await stage.run("small")
-        await stage.run("large", resources={"cpu": 2}, priority=55)
-        assert "when a@1 ends" in (await start_of(stage, "small")).basis
-        assert "when b@1 ends" in (await start_of(stage, "large")).basis
+            await run_and_start(harness, name, estimate=f"{minutes}m")
+        await harness.run("small")
+        await harness.run("large", resources={"cpu": 2}, priority=55)
+        assert "when a@1 ends" in (await start_of(harness, "small")).basis
+        assert "when b@1 ends" in (await start_of(harness, "large")).basis
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_the_cluster_or_a_queue_limits_starts_when_enough_of_that_comes_free() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=8)
-        await stage.gateway.update_cluster(ANNA, {"licences": {"solver": 2}})
-        await stage.gateway.change_queue(ANNA, "night", QueueChange(running_max=1))
-        await run_and_start(stage, "plain", estimate="1m")
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=8)
+        await harness.gateway.update_cluster(ANNA, {"licences": {"solver": 2}})
+        await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=1))
+        await run_and_start(harness, "plain", estimate="1m")
         for name, minutes in (("a", 5), ("b", 10)):
-            await run_and_start(stage, name, estimate=f"{minutes}m", resources={"cpu": 1, "licence/solver": 1})
-        await run_and_start(stage, "late", estimate="15m", queue="night")
-        await stage.run("one", resources={"cpu": 1, "licence/solver": 1})
-        await stage.run("two", resources={"cpu": 1, "licence/solver": 2}, priority=55)
-        await stage.run("three", resources={"cpu": 1, "licence/solver": 3})
-        await stage.run("night", queue="night")
-        await run_and_start(stage, "few", count=2, parallel_max=1, estimate="20m")
-        assert "when a@1 ends" in (await start_of(stage, "one")).basis
-        assert "when b@1 ends" in (await start_of(stage, "two")).basis
+            await run_and_start(harness, name, estimate=f"{minutes}m", resources={"cpu": 1, "licence/solver": 1})
+        await run_and_start(harness, "late", estimate="15m", queue="night")
+        await harness.run("one", resources={"cpu": 1, "licence/solver": 1})
+        await harness.run("two", resources={"cpu": 1, "licence/solver": 2}, priority=55)
+        await harness.run("three", resources={"cpu": 1, "licence/solver": 3})
+        await harness.run("night", queue="night")
+        await run_and_start(harness, "few", count=2, parallel_max=1, estimate="20m")
+        assert "when a@1 ends" in (await start_of(harness, "one")).basis
+        assert "when b@1 ends" in (await start_of(harness, "two")).basis
         needs = "it needs 3 of licence/solver, and the cluster has 2"
-        assert await start_of(stage, "three") == StartView(at=None, basis=needs)
-        assert "when late@1 ends" in (await start_of(stage, "night")).basis
-        assert "when few@1 ends" in (await start_of(stage, "few")).basis
+        assert await start_of(harness, "three") == StartView(at=None, basis=needs)
+        assert "when late@1 ends" in (await start_of(harness, "night")).basis
+        assert "when few@1 ends" in (await start_of(harness, "few")).basis
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_how_long_tasks_took_is_learnt() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join("n1", cpu=1)
-        await stage.run("render", count=3)
-        [(_, order)] = stage.orders()
-        await stage.start_task(node, order, segment=1)
-        await stage.settle(30)
-        await stage.end_task(node, order, segment=1)
-        for again, next_order in stage.orders():
-            await stage.start_task(again, next_order, segment=2)
-        basis = (await start_of(stage, "render")).basis
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join("n1", cpu=1)
+        await harness.run("render", count=3)
+        [(_, order)] = harness.orders()
+        await harness.start_task(node, order, segment=1)
+        await harness.settle(30)
+        await harness.end_task(node, order, segment=1)
+        for again, next_order in harness.orders():
+            await harness.start_task(again, next_order, segment=2)
+        basis = (await start_of(harness, "render")).basis
         assert basis.startswith("when render@1 ends on n1, as its 1 tasks that ended took")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_time_limit_bounds_what_nothing_else_tells() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=1)
-        await run_and_start(stage, "render", timeout="1h")
-        await stage.run("next")
-        assert "which may run for 1h00m at most" in (await start_of(stage, "next")).basis
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=1)
+        await run_and_start(harness, "render", timeout="1h")
+        await harness.run("next")
+        assert "which may run for 1h00m at most" in (await start_of(harness, "next")).basis
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_where_nobody_knows_there_is_no_estimate_and_it_says_why() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=1)
-        await run_and_start(stage, "render")
-        await stage.run("next")
-        assert await start_of(stage, "next") == StartView(at=None, basis="nothing that runs says how long")
-        await stage.run("huge", resources={"cpu": 50})
-        assert "no node could take it" in (await start_of(stage, "huge")).basis
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=1)
+        await run_and_start(harness, "render")
+        await harness.run("next")
+        assert await start_of(harness, "next") == StartView(at=None, basis="nothing that runs says how long")
+        await harness.run("huge", resources={"cpu": 50})
+        assert "no node could take it" in (await start_of(harness, "huge")).basis
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_back_off_ends_at_its_time() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join("n1", cpu=1)
-        await stage.run("job", restart={"policy": "on-failure", "max": 1, "delay": "30s", "jitter": 0})
-        [(_, order)] = stage.orders()
-        await stage.end(node, order, exit_code=1)
-        start = await start_of(stage, "job")
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join("n1", cpu=1)
+        await harness.run("job", restart={"policy": "on-failure", "max": 1, "delay": "30s", "jitter": 0})
+        [(_, order)] = harness.orders()
+        await harness.end(node, order, exit_code=1)
+        start = await start_of(harness, "job")
         assert (start.basis, (start.at or "")[:17]) == ("its back-off ends then", "2023-11-14T22:13:")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_gang_of_several_groups_starts_when_all_of_it_may() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=2)
-        await run_and_start(stage, "early", estimate="1m")
-        await run_and_start(stage, "late", estimate="9m")
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=2)
+        await run_and_start(harness, "early", estimate="1m")
+        await run_and_start(harness, "late", estimate="9m")
         sizes: list[Any] = [{"name": "a"}, {"name": "b", "resources": {"cpu": 2}}]
-        await stage.run("both", groups=sizes, gang=True, priority=60)
-        assert "when late@1 ends" in (await start_of(stage, "both")).basis
+        await harness.run("both", groups=sizes, gang=True, priority=60)
+        assert "when late@1 ends" in (await start_of(harness, "both")).basis
         sizes[1] = {"name": "b", "datacenters": ["far"]}
-        await stage.run("never", groups=sizes, gang=True)
-        assert (await start_of(stage, "never")).basis == "no node could take it as it is, even if nothing else ran"
+        await harness.run("never", groups=sizes, gang=True)
+        assert (await start_of(harness, "never")).basis == "no node could take it as it is, even if nothing else ran"
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_room_that_others_take_again_is_not_said_to_come_free() -> None:
     """Though what runs says how long."""
 
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=1)
-        await run_and_start(stage, "array", count=9, estimate="1m")
-        await stage.run("next", priority=40)
-        basis = (await start_of(stage, "next")).basis
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=1)
+        await run_and_start(harness, "array", count=9, estimate="1m")
+        await harness.run("next", priority=40)
+        basis = (await start_of(harness, "next")).basis
         assert basis == "what is expected to end has more that waits, which comes first"
 
-    play(scene)
+    run_scenario(scenario)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from tests.unit.gateway.harness import ANNA, GatewayStage, play, reference
+from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
 
 
 def test_why_of_a_moved_task_says_where_it_must_run_and_what_it_waits_for_there() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=1)
-        await stage.run("full")
-        await stage.join("n2", cpu=1)
-        moved = await stage.run("moved")
-        await stage.engine.move(moved.id, ("main", 0), "n1", "anna")
-        await stage.lose(*stage.orders()[-1])
-        found = await stage.gateway.why(ANNA, reference("moved"))
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=1)
+        await harness.run("full")
+        await harness.join("n2", cpu=1)
+        moved = await harness.run("moved")
+        await harness.engine.move(moved.id, ("main", 0), "n1", "anna")
+        await harness.report_lost(*harness.orders()[-1])
+        found = await harness.gateway.why(ANNA, reference("moved"))
         assert found.sentence == "1 of 1 tasks wait: must run on n1: cpu: needs 1, 0 free at most (1 node)."
         assert found.start is not None
         assert (found.start.at, found.start.basis) == (None, "it was moved to n1, and waits for room there")
 
-    play(scene)
+    run_scenario(scenario)

@@ -15,7 +15,7 @@ from shunter.gateway.explain.plan import WAITING_MAX
 from shunter.model.errors import Busy, Conflict, Invalid
 from shunter.planning.planner import POLICIES, build_policy
 from shunter.ports.gateway import TaskReference
-from tests.unit.gateway.harness import ANNA, GatewayStage, play, reference
+from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
 
 
 def manifest(name: str, **spec: Any) -> dict[str, Any]:
@@ -30,25 +30,25 @@ def manifest(name: str, **spec: Any) -> dict[str, Any]:
 def test_a_plan_says_where_tasks_would_start_and_changes_nothing() -> None:
     """U-04."""
 
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         for name in ("n1", "n2"):
-            await stage.join(name, cpu=2)
-        before = fingerprint(stage.engine.state)
-        found = await stage.gateway.plan(ANNA, [manifest("render", count=3)], namespace="default")
+            await harness.join(name, cpu=2)
+        before = fingerprint(harness.engine.state)
+        found = await harness.gateway.plan(ANNA, [manifest("render", count=3)], namespace="default")
         assert found.starts and found.sentence == "everything would start now: 3 tasks."
         [job] = found.jobs
         assert (job.verdict, job.starts, job.waits) == ("starts", 3, 0)
         assert [(placed.node, placed.count) for placed in job.placements] == [("n1", 2), ("n2", 1)]
-        assert fingerprint(stage.engine.state) == before
-        assert stage.orders() == []
+        assert fingerprint(harness.engine.state) == before
+        assert harness.orders() == []
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_plan_says_what_would_wait_and_why() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=2)
-        found = await stage.gateway.plan(ANNA, [manifest("a", count=3), manifest("b")], namespace="default")
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=2)
+        found = await harness.gateway.plan(ANNA, [manifest("a", count=3), manifest("b")], namespace="default")
         assert not found.starts
         first, second = found.jobs
         assert (first.verdict, first.starts, first.waits) == ("waits", 2, 1)
@@ -56,64 +56,66 @@ def test_a_plan_says_what_would_wait_and_why() -> None:
         assert first.reasons[0].text == "cpu: needs 1, 0 free at most"
         assert "2 of 4 tasks would start now, 2 would wait" in found.sentence
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_plan_is_refused_as_the_submit_would_be() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.run("render", count=2)
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.run("render", count=2)
         with pytest.raises(Conflict, match="unfinished job with another spec"):
-            await stage.gateway.plan(ANNA, [manifest("render", count=3)], namespace="default")
+            await harness.gateway.plan(ANNA, [manifest("render", count=3)], namespace="default")
         with pytest.raises(Invalid, match="count"):
-            await stage.gateway.plan(ANNA, [manifest("other", count=0)], namespace="default")
-        again = await stage.gateway.plan(ANNA, [manifest("render", count=2)], namespace="default")
+            await harness.gateway.plan(ANNA, [manifest("other", count=0)], namespace="default")
+        again = await harness.gateway.plan(ANNA, [manifest("render", count=2)], namespace="default")
         assert [(job.verdict, job.waits) for job in again.jobs] == [("unchanged", 0)]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_plan_of_another_spec_of_a_service_says_what_the_update_begins_with() -> None:
     """Also where it would not begin, which the exit code tells."""
 
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join("n1", cpu=3)
-        await stage.run("web", count=2, type="service")
-        for _, order in stage.orders():
-            await stage.started(node, order)
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join("n1", cpu=3)
+        await harness.run("web", count=2, type="service")
+        for _, order in harness.orders():
+            await harness.started(node, order)
         web = manifest("web", count=2, type="service")
-        same = await stage.gateway.plan(ANNA, [web], namespace="default")
+        same = await harness.gateway.plan(ANNA, [web], namespace="default")
         assert [job.verdict for job in same.jobs] == ["unchanged"]
-        other = await stage.gateway.plan(ANNA, [web | {"spec": web["spec"] | {"env": {"A": "1"}}}], namespace="default")
+        other = await harness.gateway.plan(
+            ANNA, [web | {"spec": web["spec"] | {"env": {"A": "1"}}}], namespace="default"
+        )
         [job] = other.jobs
         assert (job.verdict, job.starts, job.waits, job.count) == ("updates", 1, 0, 2)
         assert job.sentence == "version 2 of 2 tasks, 1 at a time: 1 task on 1 node would start."
         assert other.starts and other.sentence == "everything would start now: 1 task."
-        more = await stage.gateway.plan(ANNA, [web | {"spec": web["spec"] | {"count": 5}}], namespace="default")
+        more = await harness.gateway.plan(ANNA, [web | {"spec": web["spec"] | {"count": 5}}], namespace="default")
         [job] = more.jobs
         assert (job.verdict, job.starts, job.waits) == ("updates", 1, 2)
         assert job.sentence == "5 tasks instead of 2: 1 task on 1 node would start, 2 would wait."
         assert not more.starts
         large = web | {"spec": web["spec"] | {"resources": {"cpu": 2}}}
-        [job] = (await stage.gateway.plan(ANNA, [large], namespace="default")).jobs
+        [job] = (await harness.gateway.plan(ANNA, [large], namespace="default")).jobs
         assert (job.verdict, job.starts, job.waits) == ("updates", 0, 1)
         assert [reason.text for reason in job.reasons] == ["cpu: needs 2, 1 free at most"]
         ending = web["spec"] | {"env": {"A": "1"}, "update": {"unavailable_max": 1}}
-        plan = await stage.gateway.plan(ANNA, [web | {"spec": ending}], namespace="default")
+        plan = await harness.gateway.plan(ANNA, [web | {"spec": ending}], namespace="default")
         assert plan.jobs[0].sentence == "version 2 of 2 tasks, 1 at a time: 1 task would end first."
         assert plan.starts and plan.sentence == "nothing would wait for room."
-        fewer = await stage.gateway.plan(ANNA, [web | {"spec": web["spec"] | {"count": 1}}], namespace="default")
+        fewer = await harness.gateway.plan(ANNA, [web | {"spec": web["spec"] | {"count": 1}}], namespace="default")
         assert fewer.jobs[0].sentence == "1 task instead of 2: 1 task would end."
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_plans_that_wait_for_one_another_are_limited() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        stage.gateway._dry_runs._waiting = WAITING_MAX
+    async def scenario(harness: GatewayStage) -> None:
+        harness.gateway._dry_runs._waiting = WAITING_MAX
         with pytest.raises(Busy):
-            await stage.gateway.plan(ANNA, [manifest("render")], namespace="default")
+            await harness.gateway.plan(ANNA, [manifest("render")], namespace="default")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 JOBS = st.lists(
@@ -141,46 +143,46 @@ def test_what_a_plan_says_is_what_a_submit_does(
     """U-04: also after tasks ended, under measured load, for a rotation that has moved on, and where only those jobs
     are copied that have a say."""
 
-    async def scene(stage: GatewayStage) -> None:
-        stage.engine.policy = build_policy(policy)
+    async def scenario(harness: GatewayStage) -> None:
+        harness.engine.policy = build_policy(policy)
         for number, (cpu, memory) in enumerate(nodes):
-            row = await stage.join(f"n{number}", cpu=cpu, memory=memory * 2**30)
-            stage.engine.state.nodes.measure(stage.engine.state.nodes.records[row], 0.1 * number)
+            row = await harness.join(f"n{number}", cpu=cpu, memory=memory * 2**30)
+            harness.engine.state.nodes.update_load(harness.engine.state.nodes.records[row], 0.1 * number)
         for number, spec in enumerate(running):
-            await stage.run(f"running-{number}", **spec)
-        await stage.obey_stops()
-        for node, order in stage.orders()[:ended]:
-            await stage.end(node, order)
-        await stage.obey_stops()  # a plan is of now: what comes when others have ended who are ending is not in it
-        stage.orders()
+            await harness.run(f"running-{number}", **spec)
+        await harness.obey_stops()
+        for node, order in harness.orders()[:ended]:
+            await harness.end(node, order)
+        await harness.obey_stops()  # a plan is of now: what comes when others have ended who are ending is not in it
+        harness.orders()
         documents = [manifest(f"planned-{number}", **spec) for number, spec in enumerate(planned)]
         with patch.object(dry_run, "ALL_JOBS_MAX", all_jobs_max):
-            found = await stage.gateway.plan(ANNA, documents, namespace="default")
+            found = await harness.gateway.plan(ANNA, documents, namespace="default")
         told = {(job.name, placement.node): placement.count for job in found.jobs for placement in job.placements}
-        await stage.gateway.submit(ANNA, documents, namespace="default", key=None)
-        await stage.settle()
-        await stage.obey_stops()
+        await harness.gateway.submit(ANNA, documents, namespace="default", key=None)
+        await harness.settle()
+        await harness.obey_stops()
         done: dict[tuple[str, str], int] = {}
-        for node, order in stage.orders():
-            key = (order.job_name, stage.engine.state.nodes.view.names[node])
+        for node, order in harness.orders():
+            key = (order.job_name, harness.engine.state.nodes.view.names[node])
             done[key] = done.get(key, 0) + order.last - order.first + 1
         assert told == {key: count for key, count in done.items() if key[0].startswith("planned")}
         assert found.starts == (sum(told.values()) == sum(spec["count"] for spec in planned))
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_why_of_a_task_tells_of_that_task() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join("n1", cpu=1)
-        await stage.run("render", count=2)
-        [(_, order)] = stage.orders()
-        assert "sent to n1" in (await stage.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
-        await stage.start_task(node, order, segment=1)
-        assert "is running on n1" in (await stage.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
-        assert "wait" in (await stage.gateway.why(ANNA, reference("render"), TaskReference(1))).sentence
-        await stage.end_task(node, order, segment=1, exit_code=3)
-        failed = (await stage.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join("n1", cpu=1)
+        await harness.run("render", count=2)
+        [(_, order)] = harness.orders()
+        assert "sent to n1" in (await harness.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
+        await harness.start_task(node, order, segment=1)
+        assert "is running on n1" in (await harness.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
+        assert "wait" in (await harness.gateway.why(ANNA, reference("render"), TaskReference(1))).sentence
+        await harness.end_task(node, order, segment=1, exit_code=3)
+        failed = (await harness.gateway.why(ANNA, reference("render"), TaskReference(0))).sentence
         assert "has failed on n1 with exit code 3" in failed
 
-    play(scene)
+    run_scenario(scenario)

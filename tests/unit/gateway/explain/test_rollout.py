@@ -8,115 +8,115 @@ import pytest
 
 from shunter.model.job.spec import Affinity, HealthCheck, TaskSpec, Update
 from shunter.model.rest.views import WhyView
-from tests.unit.engine.fake_workers import Players, healthy
+from tests.unit.engine.fake_workers import FakeWorkers, healthy_count
 from tests.unit.engine.service_specs import service
-from tests.unit.gateway.harness import ANNA, GatewayStage, play, reference
+from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
 
 PORT: Any = {"port/8080": 1}
 PATIENT = Update(healthy_for_s=2.0, deadline_s=300.0)
 
 
-async def ask(stage: GatewayStage) -> WhyView:
-    return await stage.gateway.why(ANNA, reference("web"))
+async def ask(harness: GatewayStage) -> WhyView:
+    return await harness.gateway.why(ANNA, reference("web"))
 
 
 @pytest.mark.parametrize("fields", [{}, {"distinct": "rack"}, {"needs": {"cpu": 1000, **PORT}}], ids=str)
 def test_an_update_without_room_may_let_old_tasks_end_first(fields: dict[str, Any]) -> None:
     """U-03: the suggestion, applied, starts it. The room may be cpu, or what only one task can have."""
 
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         for name in ("n1", "n2", "n3"):
-            await stage.join(name, cpu=1 if not fields else 4, **PORT)
-            await stage.engine.label_node(name, {"rack": name})
-        players = Players(stage)
-        [job] = await stage.submit(service(3, update=PATIENT, **fields))
-        await players.act(3)
-        await stage.submit(service(3, "v2", update=PATIENT, **fields))
-        await players.act(10)
-        assert players.commands() == ["v1"] * 3
-        found = await ask(stage)
+            await harness.join(name, cpu=1 if not fields else 4, **PORT)
+            await harness.engine.label_node(name, {"rack": name})
+        fake_workers = FakeWorkers(harness)
+        [job] = await harness.submit(service(3, update=PATIENT, **fields))
+        await fake_workers.process(3)
+        await harness.submit(service(3, "v2", update=PATIENT, **fields))
+        await fake_workers.process(10)
+        assert fake_workers.commands() == ["v1"] * 3
+        found = await ask(harness)
         assert "It is updating to version 2, 1 of 3 have a successor; web/0 has not started yet" in found.sentence
         assert "if it is not healthy in 4m50s, version 1 comes back" in found.sentence
         [suggestion] = [each for each in found.suggestions if each.field == "spec.update.unavailable_max"]
         assert (suggestion.before, suggestion.after, suggestion.starts) == (0, 1, 1)
         assert suggestion.text == "update.unavailable_max 0 → 1: the old one ends before its successor starts"
         changed = Update(unavailable_max=suggestion.after, healthy_for_s=2.0, deadline_s=300.0)
-        await stage.submit(service(3, "v2", update=changed, **fields))
+        await harness.submit(service(3, "v2", update=changed, **fields))
         for _ in range(40):
-            await players.act(0.25)
-            assert healthy(stage, job.job_id) >= 2
-        assert players.commands() == ["v2"] * 3
+            await fake_workers.process(0.25)
+            assert healthy_count(harness, job.job_id) >= 2
+        assert fake_workers.commands() == ["v2"] * 3
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_where_ending_the_old_one_does_not_help_it_is_not_suggested() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=3)
-        players = Players(stage)
-        await stage.submit(service(3, update=PATIENT))
-        await players.act(3)
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=3)
+        fake_workers = FakeWorkers(harness)
+        await harness.submit(service(3, update=PATIENT))
+        await fake_workers.process(3)
         nowhere = (Affinity("node", "node.labels.disk == 'ssd'", require=True),)
-        await stage.submit(service(3, "v2", update=PATIENT, affinity=nowhere))
-        await players.act(10)
-        assert "spec.update.unavailable_max" not in {each.field for each in (await ask(stage)).suggestions}
+        await harness.submit(service(3, "v2", update=PATIENT, affinity=nowhere))
+        await fake_workers.process(10)
+        assert "spec.update.unavailable_max" not in {each.field for each in (await ask(harness)).suggestions}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_successor_that_is_not_healthy_is_named_with_what_comes_of_it() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=8)
-        players = Players(stage, is_sick=lambda spec, _: spec.command[-1] == "v2")
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=8)
+        fake_workers = FakeWorkers(harness, is_unhealthy=lambda spec, _: spec.command[-1] == "v2")
         health = (HealthCheck("tcp", port="80"),)
         for word in ("v1", "v2"):
-            await stage.submit(service(3, update=PATIENT, task=TaskSpec(("serve", word), health=health)))
-            await players.act(10)
-        sentence = (await ask(stage)).sentence
+            await harness.submit(service(3, update=PATIENT, task=TaskSpec(("serve", word), health=health)))
+            await fake_workers.process(10)
+        sentence = (await ask(harness)).sentence
         assert "web/0 runs and is not healthy yet, and its checks fail" in sentence
         assert "if it is not healthy in 4m50s, version 1 comes back" in sentence
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_an_update_that_stands_still_says_why_and_the_way_out() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=3)
-        players = Players(stage)
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=3)
+        fake_workers = FakeWorkers(harness)
         for word in ("v1", "v2"):
-            await stage.submit(service(3, word, update=Update(healthy_for_s=2.0, deadline_s=30.0, rollback=False)))
-            await players.act(3)
-        await players.pass_time(40)
-        sentence = (await ask(stage)).sentence
+            await harness.submit(service(3, word, update=Update(healthy_for_s=2.0, deadline_s=30.0, rollback=False)))
+            await fake_workers.process(3)
+        await fake_workers.advance(40)
+        sentence = (await ask(harness)).sentence
         assert "Its update to version 2 stands still: task web/0 was not healthy within 30 s" in sentence
         assert "`shunter rollback web` goes back, another spec goes on" in sentence
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_service_of_which_nothing_is_under_way_says_nothing_of_updates() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=3)
-        players = Players(stage)
-        await stage.submit(service(3))
-        await players.act(5)
-        assert (await ask(stage)).sentence == "web is running: 3 of 3 tasks are on nodes, none waits."
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=3)
+        fake_workers = FakeWorkers(harness)
+        await harness.submit(service(3))
+        await fake_workers.process(5)
+        assert (await ask(harness)).sentence == "web is running: 3 of 3 tasks are on nodes, none waits."
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_an_update_of_a_held_job_waits_for_its_release_and_has_no_time_that_runs_out() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=8)
-        players = Players(stage)
-        [job] = await stage.submit(service(2, update=PATIENT))
-        await players.act(3)
-        await stage.engine.hold(job.job_id, True)
-        await stage.submit(service(2, "v2", update=PATIENT))
-        await players.act(3)
-        assert (await ask(stage)).sentence == (
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=8)
+        fake_workers = FakeWorkers(harness)
+        [job] = await harness.submit(service(2, update=PATIENT))
+        await fake_workers.process(3)
+        await harness.engine.hold(job.job_id, True)
+        await harness.submit(service(2, "v2", update=PATIENT))
+        await fake_workers.process(3)
+        assert (await ask(harness)).sentence == (
             "1 of 3 tasks wait for its release (it is held). It is updating to version 2, 1 of 2 have a successor;"
             " web/0 has not started yet."
         )
 
-    play(scene)
+    run_scenario(scenario)

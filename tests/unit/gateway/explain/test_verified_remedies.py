@@ -14,7 +14,7 @@ from shunter.engine.policy.dry_run import DryRun, take_material
 from shunter.model.rest.views import SuggestionView
 from shunter.ports.gateway import QueueChange
 from tests.unit.engine.harness import spec
-from tests.unit.gateway.harness import ANNA, GatewayStage, play, reference
+from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
 
 
 def applied(spec: dict[str, Any], suggestion: SuggestionView) -> dict[str, Any]:
@@ -32,90 +32,90 @@ def applied(spec: dict[str, Any], suggestion: SuggestionView) -> dict[str, Any]:
     return dict(changed)
 
 
-async def arrange(stage: GatewayStage, suggestion: SuggestionView) -> None:
+async def arrange(harness: GatewayStage, suggestion: SuggestionView) -> None:
     """Carry out one that is not about the manifest, by the command that it names."""
     kind, _, rest = suggestion.field.partition(".")
     name = rest.rpartition(".")[0]
     if suggestion.field == "spec.hold":
-        await stage.gateway.hold(ANNA, reference("job"), False)
+        await harness.gateway.hold(ANNA, reference("job"), False)
     elif kind == "cluster":
-        await stage.gateway.update_cluster(ANNA, {"licences": {rest.removeprefix("licence/"): suggestion.after}})
+        await harness.gateway.update_cluster(ANNA, {"licences": {rest.removeprefix("licence/"): suggestion.after}})
     elif kind == "queue":
-        await stage.gateway.change_queue(ANNA, name, QueueChange(running_max=suggestion.after))
+        await harness.gateway.change_queue(ANNA, name, QueueChange(running_max=suggestion.after))
     else:
-        await stage.gateway.upkeep.uncordon(ANNA, name)
-    await stage.settle()
-    await stage.obey_stops()
+        await harness.gateway.upkeep.uncordon(ANNA, name)
+    await harness.settle()
+    await harness.obey_stops()
 
 
-async def suggestions(stage: GatewayStage, name: str = "job") -> dict[str, SuggestionView]:
-    return {each.field: each for each in (await stage.gateway.why(ANNA, reference(name))).suggestions}
+async def suggestions(harness: GatewayStage, name: str = "job") -> dict[str, SuggestionView]:
+    return {each.field: each for each in (await harness.gateway.why(ANNA, reference(name))).suggestions}
 
 
 def test_less_memory_is_suggested_where_less_would_do() -> None:
     """U-03: from what, to what, and how many nodes would fit then."""
 
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         for number, gigabytes in enumerate((48, 48, 16)):
-            await stage.join(f"n{number}", memory=gigabytes * 2**30)
-        await stage.run("job", resources={"memory": "64Gi"})
-        found = await stage.gateway.why(ANNA, reference("job"))
+            await harness.join(f"n{number}", memory=gigabytes * 2**30)
+        await harness.run("job", resources={"memory": "64Gi"})
+        found = await harness.gateway.why(ANNA, reference("job"))
         [suggestion] = found.suggestions
         assert suggestion.text == "memory 64Gi → 48Gi fits 2 nodes"
         assert (suggestion.field, suggestion.before, suggestion.after) == ("spec.resources.memory", "64Gi", "48Gi")
         assert (suggestion.nodes, suggestion.starts) == (2, 1)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_constraint_or_a_datacenter_in_the_way_is_named() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1")
-        await stage.gateway.label_node(ANNA, "n1", {"disk": "hdd"})
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1")
+        await harness.gateway.label_node(ANNA, "n1", {"disk": "hdd"})
         wanted = "node.labels.disk == 'ssd'"
-        await stage.run("job", constraints=["node.labels.disk != ''", wanted])
-        await stage.run("far", datacenters=["berlin"])
-        found = await suggestions(stage)
+        await harness.run("job", constraints=["node.labels.disk != ''", wanted])
+        await harness.run("far", datacenters=["berlin"])
+        found = await suggestions(harness)
         assert set(found) == {"spec.constraints[1]"}
         assert (found["spec.constraints[1]"].before, found["spec.constraints[1]"].after) == (wanted, None)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_nothing_is_suggested_where_no_single_change_helps() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.run("job")
-        found = await stage.gateway.why(ANNA, reference("job"))
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.run("job")
+        found = await harness.gateway.why(ANNA, reference("job"))
         assert found.suggestions == []
-        await stage.join("n1", cpu=1)
-        await stage.run("large", resources={"cpu": 90, "memory": "900Gi"})
-        assert await suggestions(stage, "large") == {}
+        await harness.join("n1", cpu=1)
+        await harness.run("large", resources={"cpu": 90, "memory": "900Gi"})
+        assert await suggestions(harness, "large") == {}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_the_smallest_change_comes_first() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=4, memory=8 * 2**30, gpu=1)
-        await stage.join("n2", cpu=8, memory=8 * 2**30)
-        await stage.run("job", resources={"cpu": 5, "memory": "1Gi", "gpu": 1})
-        found = (await stage.gateway.why(ANNA, reference("job"))).suggestions
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=4, memory=8 * 2**30, gpu=1)
+        await harness.join("n2", cpu=8, memory=8 * 2**30)
+        await harness.run("job", resources={"cpu": 5, "memory": "1Gi", "gpu": 1})
+        found = (await harness.gateway.why(ANNA, reference("job"))).suggestions
         assert [(each.field, each.after) for each in found] == [
             ("spec.resources.cpu", "4"),
             ("spec.resources.gpu", None),
         ]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_only_what_waits_is_suggested_for_a_job_that_runs_in_part() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=3, memory=2**30)
-        await stage.run("job", count=2, resources={"cpu": 2})
-        found = await suggestions(stage)
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=3, memory=2**30)
+        await harness.run("job", count=2, resources={"cpu": 2})
+        found = await suggestions(harness)
         assert (found["spec.resources.cpu"].after, found["spec.resources.cpu"].starts) == ("1", 1)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 NODES = st.lists(
@@ -154,176 +154,176 @@ def test_every_suggestion_starts_the_job(
 ) -> None:
     """U-03: whatever the cluster looks like, and whatever else waits."""
 
-    async def furnish(stage: GatewayStage) -> None:
+    async def furnish(harness: GatewayStage) -> None:
         for number, (cpu, memory, disk, datacenter) in enumerate(nodes):
-            await stage.join(f"n{number}", cpu=cpu, memory=memory * 2**30, datacenter=datacenter)
-            await stage.gateway.label_node(ANNA, f"n{number}", {"disk": disk})
-        await stage.gateway.change_queue(ANNA, "night", QueueChange(running_max=limit))
-        await stage.gateway.update_cluster(ANNA, {"licences": {"solver": limit}})
+            await harness.join(f"n{number}", cpu=cpu, memory=memory * 2**30, datacenter=datacenter)
+            await harness.gateway.label_node(ANNA, f"n{number}", {"disk": disk})
+        await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=limit))
+        await harness.gateway.update_cluster(ANNA, {"licences": {"solver": limit}})
         if cordoned:
-            await stage.gateway.upkeep.cordon(ANNA, "n0", "repair")
+            await harness.gateway.upkeep.cordon(ANNA, "n0", "repair")
         for number, other in enumerate(others):
-            await stage.run(f"other-{number}", **other)
-            await stage.obey_stops()
-        await stage.run("job", **spec)
-        await stage.obey_stops()
+            await harness.run(f"other-{number}", **other)
+            await harness.obey_stops()
+        await harness.run("job", **spec)
+        await harness.obey_stops()
 
     found: list[SuggestionView] = []
 
-    async def ask(stage: GatewayStage) -> None:
-        await furnish(stage)
-        found.extend((await stage.gateway.why(ANNA, reference("job"))).suggestions)
+    async def ask(harness: GatewayStage) -> None:
+        await furnish(harness)
+        found.extend((await harness.gateway.why(ANNA, reference("job"))).suggestions)
 
-    play(ask)
+    run_scenario(ask)
     for suggestion in found:
 
-        async def carry_out(stage: GatewayStage, suggestion: SuggestionView = suggestion) -> None:
-            await furnish(stage)
-            before = {order.job for _, order in stage.orders()}
+        async def carry_out(harness: GatewayStage, suggestion: SuggestionView = suggestion) -> None:
+            await furnish(harness)
+            before = {order.job for _, order in harness.orders()}
             if not suggestion.field.startswith("spec.") or suggestion.field == "spec.hold":
-                job = await stage.gateway.job(ANNA, reference("job"))
-                await arrange(stage, suggestion)
-                assert sum(order.job == job.id for _, order in stage.orders()), suggestion
+                job = await harness.gateway.job(ANNA, reference("job"))
+                await arrange(harness, suggestion)
+                assert sum(order.job == job.id for _, order in harness.orders()), suggestion
                 return
-            await stage.gateway.stop(ANNA, reference("job"), None, now=True)
-            await stage.settle()
-            submitted = await stage.run("changed", **applied(spec, suggestion))
-            await stage.obey_stops()
+            await harness.gateway.stop(ANNA, reference("job"), None, now=True)
+            await harness.settle()
+            submitted = await harness.run("changed", **applied(spec, suggestion))
+            await harness.obey_stops()
             assert submitted.id not in before
-            assert submitted.id in {order.job for _, order in stage.orders()}, suggestion
+            assert submitted.id in {order.job for _, order in harness.orders()}, suggestion
 
-        play(carry_out)
+        run_scenario(carry_out)
 
 
 def test_a_held_job_is_to_be_released() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1")
-        await stage.run("job", hold=True)
-        why = await stage.gateway.why(ANNA, reference("job"))
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1")
+        await harness.run("job", hold=True)
+        why = await harness.gateway.why(ANNA, reference("job"))
         assert "its release (it is held)" in why.sentence
         assert [(each.field, each.after) for each in why.suggestions] == [("spec.hold", False)]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_job_that_comes_after_another_says_so_and_when() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join("n1", cpu=1)
-        await stage.run("fetch", estimate="10m")
-        [(_, order)] = stage.orders()
-        await stage.start_task(node, order, segment=1)
-        await stage.join("n2", cpu=1)
-        await stage.run("render", after=[{"job": "fetch"}])
-        why = await stage.gateway.why(ANNA, reference("render"))
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join("n1", cpu=1)
+        await harness.run("fetch", estimate="10m")
+        [(_, order)] = harness.orders()
+        await harness.start_task(node, order, segment=1)
+        await harness.join("n2", cpu=1)
+        await harness.run("render", after=[{"job": "fetch"}])
+        why = await harness.gateway.why(ANNA, reference("render"))
         assert "fetch@1 to have succeeded" in why.sentence
         assert why.start is not None
         assert (why.start.at, why.start.basis[:17]) == ("2023-11-14T22:23:20.000Z", "when fetch@1 ends")
         assert [(each.field, each.before) for each in why.suggestions] == [("spec.after[0]", "fetch")]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_paused_queue_a_full_one_and_a_cordoned_node_can_be_opened() -> None:
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         def set_queue(is_paused: bool, running_max: int) -> Any:
             return lambda round: round.record(c.QueueSet("night", is_paused, False, running_max, 0, round.now_ms))
 
-        await stage.join("n1", cpu=4)
-        stage.engine.tell(set_queue(True, 0))
-        await stage.run("job", queue="night")
-        found = await suggestions(stage)
+        await harness.join("n1", cpu=4)
+        harness.engine.tell(set_queue(True, 0))
+        await harness.run("job", queue="night")
+        found = await suggestions(harness)
         assert set(found) == {"queue.night.paused", "spec.queue"}
-        stage.engine.tell(set_queue(False, 1))
-        await stage.run("second", queue="night", priority=40)
-        raised = (await suggestions(stage, "second"))["queue.night.running_max"]
+        harness.engine.tell(set_queue(False, 1))
+        await harness.run("second", queue="night", priority=40)
+        raised = (await suggestions(harness, "second"))["queue.night.running_max"]
         assert (raised.after, raised.text) == (2, "running_max 1 → 2: shunter queue set night --running-max 2")
-        stage.engine.tell(lambda round: round.record(c.NodeSwitched(1, "cordon", "repair", round.now_ms, "n1")))
-        await stage.run("third")
-        assert [each.text for each in (await suggestions(stage, "third")).values()] == [
+        harness.engine.tell(lambda round: round.record(c.NodeCordonSet(1, "cordon", "repair", round.now_ms, "n1")))
+        await harness.run("third")
+        assert [each.text for each in (await suggestions(harness, "third")).values()] == [
             "uncordon node n1: shunter node uncordon n1"
         ]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_would_open_a_queue_is_tried_beside_what_runs_of_the_job() -> None:
     """By itself, the rest of it would find a host; but its own tasks are on all of them."""
 
-    async def scene(stage: GatewayStage) -> None:
+    async def scenario(harness: GatewayStage) -> None:
         for number in range(2):
-            await stage.join(f"n{number}", cpu=4)
-        await stage.gateway.change_queue(ANNA, "night", QueueChange(running_max=2))
-        await stage.run("job", count=3, distinct="host", queue="night")
-        assert "queue.night.running_max" not in await suggestions(stage)
+            await harness.join(f"n{number}", cpu=4)
+        await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=2))
+        await harness.run("job", count=3, distinct="host", queue="night")
+        assert "queue.night.running_max" not in await suggestions(harness)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_gang_that_its_queue_or_licences_never_let_through_is_told_so() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=8)
-        await stage.gateway.change_queue(ANNA, "night", QueueChange(running_max=3, strict=True))
-        await stage.run("gang", count=5, gang=True, queue="night")
-        why = await stage.gateway.why(ANNA, reference("gang"))
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=8)
+        await harness.gateway.change_queue(ANNA, "night", QueueChange(running_max=3, strict=True))
+        await harness.run("gang", count=5, gang=True, queue="night")
+        why = await harness.gateway.why(ANNA, reference("gang"))
         assert "running_max of 3 leaves no room for the 5 tasks of the gang" in why.sentence
-        assert (await suggestions(stage, "gang"))["queue.night.running_max"].after == 5
-        await stage.run("behind", queue="night", resources={"cpu": 2})
-        behind = await stage.gateway.why(ANNA, reference("behind"))
+        assert (await suggestions(harness, "gang"))["queue.night.running_max"].after == 5
+        await harness.run("behind", queue="night", resources={"cpu": 2})
+        behind = await harness.gateway.why(ANNA, reference("behind"))
         assert behind.sentence == "1 of 1 tasks wait: queue night is strict, and job gang came first."
-        await stage.gateway.update_cluster(ANNA, {"licences": {"solver": 3}})
-        await stage.run("licensed", count=4, gang=True, resources={"cpu": 1, "licence/solver": 1})
-        why = await stage.gateway.why(ANNA, reference("licensed"))
+        await harness.gateway.update_cluster(ANNA, {"licences": {"solver": 3}})
+        await harness.run("licensed", count=4, gang=True, resources={"cpu": 1, "licence/solver": 1})
+        why = await harness.gateway.why(ANNA, reference("licensed"))
         assert "licence/solver: the gang needs 4, 3 of 3 are free" in why.sentence
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_what_rules_refuse_can_be_loosened() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=4)
-        await stage.run("apart", count=2, distinct="host")
-        assert set(await suggestions(stage, "apart")) == {"spec.distinct"}
-        await stage.run("alone", exclusive=True)
-        assert "spec.exclusive" in await suggestions(stage, "alone")
-        await stage.run("gang", count=9, gang=True)
-        found = await suggestions(stage, "gang")
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=4)
+        await harness.run("apart", count=2, distinct="host")
+        assert set(await suggestions(harness, "apart")) == {"spec.distinct"}
+        await harness.run("alone", exclusive=True)
+        assert "spec.exclusive" in await suggestions(harness, "alone")
+        await harness.run("gang", count=9, gang=True)
+        found = await suggestions(harness, "gang")
         assert (found["spec.count"].after, found["spec.gang"].after) == (3, False)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_higher_priority_that_would_preempt_says_whom_it_costs() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=2)
-        await stage.run("low", count=2, priority=50)
-        await stage.run("job", priority=50, resources={"cpu": 2})
-        raised = (await suggestions(stage))["spec.priority"]
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=2)
+        await harness.run("low", count=2, priority=50)
+        await harness.run("job", priority=50, resources={"cpu": 2})
+        raised = (await suggestions(harness))["spec.priority"]
         assert (raised.before, raised.after, raised.preempts) == (50, 60, 2)
         assert raised.text == "priority 50 → 60, preempting 2 tasks"
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_no_job_is_to_preempt_its_own_tasks() -> None:
     """A higher priority is one of the whole job: what of it runs would have it too."""
 
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=2)
-        await stage.run("job", count=3000, priority=50)
-        assert "spec.priority" not in await suggestions(stage)
-        sentence = (await stage.gateway.why(ANNA, reference("job"))).sentence
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=2)
+        await harness.run("job", count=3000, priority=50)
+        assert "spec.priority" not in await suggestions(harness)
+        sentence = (await harness.gateway.why(ANNA, reference("job"))).sentence
         assert sentence == "2,998 of 3,000 tasks wait: cpu: needs 1, 0 free at most (1 node)."
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_trial_is_over_as_soon_as_the_job_that_asks_would_have_to_end_tasks() -> None:
     """Otherwise a large array, most of which runs, is tried out node by node."""
 
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=2)
-        await stage.run("job", count=3, priority=50)
-        engine = stage.engine
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=2)
+        await harness.run("job", count=3, priority=50)
+        engine = harness.engine
         [job] = engine.state.jobs.values()
         material = take_material(engine.state, engine.policy, engine.settings, 0)
         for sparing, started in ((0, 2), (job.id, 0)):
@@ -333,39 +333,39 @@ def test_a_trial_is_over_as_soon_as_the_job_that_asks_would_have_to_end_tasks() 
             assert trial.started(submitted.job_id) == started
             assert {job_id for job_id, _ in trial.preempted} == {job.id}
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_of_two_rises_of_the_priority_that_come_to_the_same_the_smaller_is_suggested() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=2)
-        await stage.join("n2", cpu=2)
-        await stage.run("early", priority=50, resources={"cpu": 2}, estimate="10m")
-        [(node, order)] = stage.orders()
-        await stage.started(node, order)
-        await stage.run("gang", 2, gang=True, resources={"cpu": 2})
-        await stage.run("job", resources={"cpu": 1})
-        found = (await stage.gateway.why(ANNA, reference("job"))).suggestions
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=2)
+        await harness.join("n2", cpu=2)
+        await harness.run("early", priority=50, resources={"cpu": 2}, estimate="10m")
+        [(node, order)] = harness.orders()
+        await harness.started(node, order)
+        await harness.run("gang", 2, gang=True, resources={"cpu": 2})
+        await harness.run("job", resources={"cpu": 1})
+        found = (await harness.gateway.why(ANNA, reference("job"))).suggestions
         assert [each.after for each in found if each.field == "spec.priority"] == [51]
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_port_that_is_taken_is_named_as_the_manifest_has_it() -> None:
     """Any other port will do, or the next node."""
 
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join("n1", cpu=4)
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join("n1", cpu=4)
         ports = [{"name": "web", "host_port": 8080}]
-        await stage.run("first", ports=ports)
-        await stage.run("job", ports=ports)
-        found = await stage.gateway.why(ANNA, reference("job"))
+        await harness.run("first", ports=ports)
+        await harness.run("job", ports=ports)
+        found = await harness.gateway.why(ANNA, reference("job"))
         assert found.sentence == "1 of 1 tasks wait: port 8080 is taken (1 node)."
         found_by_field = {each.field: each for each in found.suggestions}
         free = found_by_field["spec.ports[0].host_port"]
         assert (free.before, free.after, free.text) == (8080, None, "any free port instead of 8080: fits 1 node")
         changed = applied({"command": ["/bin/true"], "ports": ports}, free)
-        await stage.run("freed", **changed)
-        assert (await stage.gateway.job(ANNA, reference("freed"))).counts == {"assigned": 1}
+        await harness.run("freed", **changed)
+        assert (await harness.gateway.job(ANNA, reference("freed"))).counts == {"assigned": 1}
 
-    play(scene)
+    run_scenario(scenario)

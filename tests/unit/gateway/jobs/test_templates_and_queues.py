@@ -18,17 +18,17 @@ from shunter.ports.gateway import (
     TaskReference,
 )
 from shunter.simulation.runtime.loop import VirtualClock
-from tests.unit.gateway.harness import ANNA, GatewayStage, play, reference
+from tests.unit.gateway.harness import ANNA, GatewayStage, reference, run_scenario
 
 DAILY = {"cron": "0 1 * * *", "timezone": "Europe/Berlin"}
 ONCE = {"policy": "on-failure", "max": 1, "delay": "1s"}
 
 
-async def work(stage: GatewayStage, node: int, bad: set[int] | None = None) -> None:
+async def work(harness: GatewayStage, node: int, bad: set[int] | None = None) -> None:
     """Run all that there is to its end; these tasks fail until they give up."""
     while True:
-        await stage.settle(2)
-        orders = stage.orders()
+        await harness.settle(2)
+        orders = harness.orders()
         if not orders:
             return
         for _, order in orders:
@@ -36,168 +36,170 @@ async def work(stage: GatewayStage, node: int, bad: set[int] | None = None) -> N
             exits = [int(index in (bad or ())) for index in range(order.first, order.last + 1)]
             times = [now_ms] * len(exits), [now_ms] * len(exits)
             ended = Ended(order.job, order.group, order.attempt, order.first, exits, *times, 1, 0, "")
-            await stage.report(node, ended=[ended])
+            await harness.report(node, ended=[ended])
 
 
 def test_a_template_without_runs_has_no_tasks_whose_log_could_be_read() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.run("ingest", parameters={})
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.run("ingest", parameters={})
         with pytest.raises(NotFound, match="job ingest has not run yet: runs when it is dispatched"):
-            await stage.gateway.read_log(ANNA, reference("ingest"), TaskReference(0), LogQuery())
+            await harness.gateway.read_log(ANNA, reference("ingest"), TaskReference(0), LogQuery())
         with pytest.raises(NotFound, match="has not run yet"):
-            await stage.gateway.task(ANNA, reference("ingest"), TaskReference(0))
+            await harness.gateway.task(ANNA, reference("ingest"), TaskReference(0))
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_template_stands_among_the_jobs_until_it_has_runs() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        submitted = await stage.run("nightly", schedule=DAILY)
+    async def scenario(harness: GatewayStage) -> None:
+        submitted = await harness.run("nightly", schedule=DAILY)
         assert (submitted.run, submitted.created) == (0, True)
-        job = await stage.gateway.job(ANNA, reference("nightly"))
+        job = await harness.gateway.job(ANNA, reference("nightly"))
         assert (job.state, job.run, job.id, job.counts) == ("scheduled", 0, submitted.id, {})
         assert job.reason == "runs next at 2023-11-15T00:00:00.000Z, by '0 1 * * *' in Europe/Berlin"
-        assert job == await stage.gateway.job(ANNA, JobReference("default", id=submitted.id))
-        await stage.run("plain")
-        page = await stage.gateway.jobs(ANNA, JobQuery("default"))
+        assert job == await harness.gateway.job(ANNA, JobReference("default", id=submitted.id))
+        await harness.run("plain")
+        page = await harness.gateway.jobs(ANNA, JobQuery("default"))
         assert ([view.name for view in page.items], page.total) == (["plain", "nightly"], 2)
-        pending = await stage.gateway.jobs(ANNA, JobQuery("default", ("pending",)))
+        pending = await harness.gateway.jobs(ANNA, JobQuery("default", ("pending",)))
         assert [view.name for view in pending.items] == ["plain"]
-        assert (await stage.gateway.tasks(ANNA, reference("nightly"), TaskQuery())).items == []
-        lines: list[FollowLine] = [line async for line in await stage.gateway.follow(ANNA, reference("nightly"), "end")]
+        assert (await harness.gateway.tasks(ANNA, reference("nightly"), TaskQuery())).items == []
+        lines: list[FollowLine] = [
+            line async for line in await harness.gateway.follow(ANNA, reference("nightly"), "end")
+        ]
         assert [line.end is not None for line in lines] == [False, True]
-        assert (await stage.gateway.why(ANNA, reference("nightly"))).sentence.startswith("nightly is scheduled: runs")
+        assert (await harness.gateway.why(ANNA, reference("nightly"))).sentence.startswith("nightly is scheduled: runs")
         with pytest.raises(Conflict, match="is a template: delete it"):
-            await stage.gateway.stop(ANNA, reference("nightly"), None, False)
+            await harness.gateway.stop(ANNA, reference("nightly"), None, False)
 
-        run = await stage.gateway.dispatch(ANNA, DispatchRequest("default", "nightly", {}))
-        assert (await stage.gateway.job(ANNA, reference("nightly"))).id == run.id
+        run = await harness.gateway.dispatch(ANNA, DispatchRequest("default", "nightly", {}))
+        assert (await harness.gateway.job(ANNA, reference("nightly"))).id == run.id
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_templates_are_listed_with_their_last_run_and_the_next() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join()
-        await stage.run("nightly", schedule=DAILY)
-        await stage.run("render", parameters={"required": ["input"], "optional": {"quality": "high"}})
-        await stage.run("other", schedule=DAILY, namespace="film")
-        await stage.gateway.dispatch(ANNA, DispatchRequest("default", "render", {"input": "a"}))
-        await stage.settle()
-        nightly, render = (await stage.gateway.templates(ANNA, "default", 10, None)).items
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join()
+        await harness.run("nightly", schedule=DAILY)
+        await harness.run("render", parameters={"required": ["input"], "optional": {"quality": "high"}})
+        await harness.run("other", schedule=DAILY, namespace="film")
+        await harness.gateway.dispatch(ANNA, DispatchRequest("default", "render", {"input": "a"}))
+        await harness.settle()
+        nightly, render = (await harness.gateway.templates(ANNA, "default", 10, None)).items
         assert (nightly.state, nightly.next_at, nightly.last_run) == ("scheduled", "2023-11-15T00:00:00.000Z", None)
         assert (render.state, render.required, render.optional) == ("dispatchable", ["input"], {"quality": "high"})
         assert (render.last_run, render.last_state, render.unfinished) == (1, "pending", 1)
-        await work(stage, node)
-        assert (await stage.gateway.template(ANNA, "default", "render")).last_state == "succeeded"
-        assert (await stage.gateway.pause_template(ANNA, "default", "nightly", True)).next_at is None
-        first = await stage.gateway.templates(ANNA, None, 2, None)
+        await work(harness, node)
+        assert (await harness.gateway.template(ANNA, "default", "render")).last_state == "succeeded"
+        assert (await harness.gateway.pause_template(ANNA, "default", "nightly", True)).next_at is None
+        first = await harness.gateway.templates(ANNA, None, 2, None)
         assert (len(first.items), first.total) == (2, 3)
-        assert [view.name for view in (await stage.gateway.templates(ANNA, None, 2, first.next)).items] == ["other"]
-        await stage.gateway.drop_template(ANNA, "default", "nightly")
+        assert [view.name for view in (await harness.gateway.templates(ANNA, None, 2, first.next)).items] == ["other"]
+        await harness.gateway.drop_template(ANNA, "default", "nightly")
         with pytest.raises(NotFound):
-            await stage.gateway.template(ANNA, "default", "nightly")
+            await harness.gateway.template(ANNA, "default", "nightly")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_queue_shows_what_waits_and_runs_in_it() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        await stage.join(cpu=1)
-        await stage.run("a", 3, queue="film")
-        queue = await stage.gateway.change_queue(ANNA, "film", QueueChange(running_max=1, strict=True))
+    async def scenario(harness: GatewayStage) -> None:
+        await harness.join(cpu=1)
+        await harness.run("a", 3, queue="film")
+        queue = await harness.gateway.change_queue(ANNA, "film", QueueChange(running_max=1, strict=True))
         assert (queue.queued, queue.running, queue.running_max, queue.queued_max) == (2, 1, 1, None)
-        assert [view.name for view in (await stage.gateway.queues(ANNA)).items] == ["default", "film"]
-        assert await stage.gateway.purge_queue(ANNA, "film") == 2
-        assert (await stage.gateway.change_queue(ANNA, "film", QueueChange(running_max=0))).running_max is None
-        await stage.gateway.drop_queue(ANNA, "film")
+        assert [view.name for view in (await harness.gateway.queues(ANNA)).items] == ["default", "film"]
+        assert await harness.gateway.purge_queue(ANNA, "film") == 2
+        assert (await harness.gateway.change_queue(ANNA, "film", QueueChange(running_max=0))).running_max is None
+        await harness.gateway.drop_queue(ANNA, "film")
         with pytest.raises(NotFound, match="there is no queue night"):
-            await stage.gateway.queue(ANNA, "night")
+            await harness.gateway.queue(ANNA, "night")
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_held_job_says_so_and_an_ended_one_cannot_be_held() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join()
-        await stage.run("work", hold=True)
-        job = await stage.gateway.job(ANNA, reference("work"))
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join()
+        await harness.run("work", hold=True)
+        job = await harness.gateway.job(ANNA, reference("work"))
         assert job.terms is not None and job.terms.waits_for == ["its release (it is held)"]
-        assert (await stage.gateway.hold(ANNA, reference("work"), False)).terms is not None
-        await work(stage, node)
+        assert (await harness.gateway.hold(ANNA, reference("work"), False)).terms is not None
+        await work(harness, node)
         with pytest.raises(Conflict, match="work has succeeded: only unfinished jobs"):
-            await stage.gateway.hold(ANNA, reference("work"), True)
+            await harness.gateway.hold(ANNA, reference("work"), True)
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_retry_runs_all_of_a_finished_job_or_what_did_not_succeed() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join(cpu=8)
-        await stage.run("work", 6)
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join(cpu=8)
+        await harness.run("work", 6)
         with pytest.raises(Conflict, match="has not ended"):
-            await stage.gateway.retry(ANNA, reference("work"), False, None)
-        await work(stage, node, {1, 4})
-        again = await stage.gateway.retry(ANNA, reference("work"), True, "key")
+            await harness.gateway.retry(ANNA, reference("work"), False, None)
+        await work(harness, node, {1, 4})
+        again = await harness.gateway.retry(ANNA, reference("work"), True, "key")
         assert (again.run, again.count) == (2, 2)
-        assert (await stage.gateway.retry(ANNA, reference("work"), True, "key")).id == again.id
-        await stage.settle()
-        [(_, order)] = stage.orders()
+        assert (await harness.gateway.retry(ANNA, reference("work"), True, "key")).id == again.id
+        await harness.settle()
+        [(_, order)] = harness.orders()
         assert (order.count, order.shown) == (6, [1, 4])
-        await stage.end(node, order)
+        await harness.end(node, order)
         with pytest.raises(Conflict, match="all tasks of work@2 succeeded"):
-            await stage.gateway.retry(ANNA, reference("work"), True, None)
-        assert (await stage.gateway.retry(ANNA, JobReference("default", "work", 1), False, None)).count == 6
+            await harness.gateway.retry(ANNA, reference("work"), True, None)
+        assert (await harness.gateway.retry(ANNA, JobReference("default", "work", 1), False, None)).count == 6
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_a_retry_of_a_job_of_several_groups_leaves_out_those_that_succeeded() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join(cpu=8)
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join(cpu=8)
         groups = [{"name": "a"}, {"name": "b", "count": 2, "after": [{"group": "a"}]}]
         document = {
             "apiVersion": "shunter.dev/v1", "kind": "Job", "metadata": {"name": "flow"},
             "spec": {"command": ["/bin/true"], "groups": groups},
         }  # fmt: skip
-        await stage.gateway.submit(ANNA, [document], namespace="default", key=None)
-        await work(stage, node, {1})
-        again = await stage.gateway.retry(ANNA, reference("flow"), True, None)
+        await harness.gateway.submit(ANNA, [document], namespace="default", key=None)
+        await work(harness, node, {1})
+        again = await harness.gateway.retry(ANNA, reference("flow"), True, None)
         assert (again.count, again.counts) == (1, {"assigned": 1})
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_dead_letters_are_replayed_as_one_run_of_each_job() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join(cpu=8)
-        await stage.run("a", 4, restart=ONCE)
-        await stage.run("b", 2, restart=ONCE)
-        await work(stage, node, {1, 2})
-        page = await stage.gateway.dead_letters(ANNA, "default", None, 2, None)
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join(cpu=8)
+        await harness.run("a", 4, restart=ONCE)
+        await harness.run("b", 2, restart=ONCE)
+        await work(harness, node, {1, 2})
+        page = await harness.gateway.dead_letters(ANNA, "default", None, 2, None)
         assert (page.total, len(page.items)) == (3, 2)
-        assert len((await stage.gateway.dead_letters(ANNA, "default", None, 2, page.next)).items) == 1
+        assert len((await harness.gateway.dead_letters(ANNA, "default", None, 2, page.next)).items) == 1
         assert {view.name for view in page.items} <= {"a@1/1", "a@1/2", "b@1/1"}
-        replayed = await stage.gateway.replay(ANNA, DeadChoice("default"))
+        replayed = await harness.gateway.replay(ANNA, DeadChoice("default"))
         assert sorted((run.name, run.run) for run in replayed.items) == [("a", 2), ("b", 2)]
-        assert (await stage.gateway.dead_letters(ANNA, None, None, 9, None)).total == 0
-        await work(stage, node, {0, 1})
-        assert (await stage.gateway.dead_letters(ANNA, None, "a", 9, None)).total == 2
+        assert (await harness.gateway.dead_letters(ANNA, None, None, 9, None)).total == 0
+        await work(harness, node, {0, 1})
+        assert (await harness.gateway.dead_letters(ANNA, None, "a", 9, None)).total == 2
 
-    play(scene)
+    run_scenario(scenario)
 
 
 def test_letters_of_a_job_that_runs_are_left_unless_they_are_named() -> None:
-    async def scene(stage: GatewayStage) -> None:
-        node = await stage.join(cpu=8)
-        await stage.run("a", 2, restart=ONCE)
-        await work(stage, node, {1})
-        await stage.run("a", 2, hold=True)
-        assert (await stage.gateway.replay(ANNA, DeadChoice("default"))).left == 1
+    async def scenario(harness: GatewayStage) -> None:
+        node = await harness.join(cpu=8)
+        await harness.run("a", 2, restart=ONCE)
+        await work(harness, node, {1})
+        await harness.run("a", 2, hold=True)
+        assert (await harness.gateway.replay(ANNA, DeadChoice("default"))).left == 1
         with pytest.raises(Conflict, match="run 2 of a has not ended"):
-            await stage.gateway.replay(ANNA, DeadChoice("default", job="a"))
+            await harness.gateway.replay(ANNA, DeadChoice("default", job="a"))
         with pytest.raises(NotFound, match="there is no dead letter 99"):
-            await stage.gateway.purge_dead(ANNA, DeadChoice("default", (99,)))
-        assert await stage.gateway.purge_dead(ANNA, DeadChoice("default")) == 1
+            await harness.gateway.purge_dead(ANNA, DeadChoice("default", (99,)))
+        assert await harness.gateway.purge_dead(ANNA, DeadChoice("default")) == 1
 
-    play(scene)
+    run_scenario(scenario)

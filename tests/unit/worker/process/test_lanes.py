@@ -33,7 +33,7 @@ def no_grants() -> Grants:
     return Grants(HostPorts(20_000, 20_000), Devices({}))
 
 
-class Stage:
+class Harness:
     def __init__(self, keepers: int) -> None:
         self.wanted: list[int] = []
         self.ledger = Ledger()
@@ -66,22 +66,22 @@ class Stage:
 
 
 async def test_at_first_every_lane_gets_one_task() -> None:
-    stage = Stage(3)
-    stage.order(100, width=2)
-    assert sorted(stage.held()) == [0, 1, 1]
-    assert stage.wanted == []
+    harness = Harness(3)
+    harness.order(100, width=2)
+    assert sorted(harness.held()) == [0, 1, 1]
+    assert harness.wanted == []
 
 
 async def test_lanes_that_have_no_keeper_ask_for_one() -> None:
-    stage = Stage(1)
-    stage.order(100, width=4)
-    assert stage.held() == [1]
-    assert stage.wanted == [3]
+    harness = Harness(1)
+    harness.order(100, width=4)
+    assert harness.held() == [1]
+    assert harness.wanted == [3]
 
 
 async def test_the_window_doubles_up_to_fifty_milliseconds_of_work() -> None:
-    stage = Stage(1)
-    reservation = stage.lanes.reservation(1)
+    harness = Harness(1)
+    reservation = harness.lanes.reservation(1)
     windows = []
     for place in range(12):
         reservation.learn(Ended(1, 0, 1, place, [], [0] * 10, [0] * 9 + [20], 1, 0))  # 2 ms each
@@ -94,47 +94,47 @@ async def test_the_window_doubles_up_to_fifty_milliseconds_of_work() -> None:
 
 
 async def test_a_wide_window_does_not_starve_the_other_lanes() -> None:
-    stage = Stage(4)
-    stage.lanes.reservation(1).window = 64
-    stage.order(40, width=4)
-    assert sum(stage.held()) == 40
-    assert max(stage.held()) == 10
+    harness = Harness(4)
+    harness.lanes.reservation(1).window = 64
+    harness.order(40, width=4)
+    assert sum(harness.held()) == 40
+    assert max(harness.held()) == 10
 
 
 async def test_what_waits_behind_a_long_task_moves_to_a_free_lane_when_the_keeper_confirms() -> None:
-    stage = Stage(2)
-    reservation = stage.lanes.reservation(1)
+    harness = Harness(2)
+    reservation = harness.lanes.reservation(1)
     reservation.window = 64
-    stage.order(20, width=1)
-    busy = next(keeper for keeper in stage.keepers if keeper.held)
+    harness.order(20, width=1)
+    busy = next(keeper for keeper in harness.keepers if keeper.held)
     busy.running = KeeperStarted(1, 0, 1, 0, 0, 1, 0, 99)
     reservation.width = 2
-    stage.lanes.dispatch(reservation)
-    assert stage.wires[busy].messages[-1][:1] == ["take"]
-    assert stage.wires[busy].messages[-1][2:] == ["tail", 10]
+    harness.lanes.dispatch(reservation)
+    assert harness.wires[busy].messages[-1][:1] == ["take"]
+    assert harness.wires[busy].messages[-1][2:] == ["tail", 10]
     busy.data_received(msgspec.json.encode(Taken(1, [TakenRange(1, 0, 1, 10, 19)])) + b"\n")
-    other = next(keeper for keeper in stage.keepers if keeper is not busy)
+    other = next(keeper for keeper in harness.keepers if keeper is not busy)
     assert other.held + reservation.queued == 10
     assert other.held > 0
     assert busy.held == 10
-    assert sum(len(span) for span in stage.ledger.spans()) == 20
+    assert sum(len(span) for span in harness.ledger.spans()) == 20
 
 
 async def test_a_spec_is_sent_once_for_many_ranges() -> None:
-    stage = Stage(1)
-    stage.lanes.reservation(1).window = 8
+    harness = Harness(1)
+    harness.lanes.reservation(1).window = 8
     for place in range(5):
-        stage.order(1, width=1, first=place)
-    verbs = [message[0] for message in stage.wires[stage.keepers[0]].messages]
+        harness.order(1, width=1, first=place)
+    verbs = [message[0] for message in harness.wires[harness.keepers[0]].messages]
     assert verbs == ["attach", "spec", "run", "run", "run", "run", "run"]
 
 
 async def test_a_part_withdrawn_from_the_queue_leaves_the_rest_in_place() -> None:
-    stage = Stage(0)
-    stage.order(10, width=1)
-    [span] = stage.ledger.overlapping(1, 0, 0, 9)
-    taken = stage.lanes.withdraw(span, 3, 5)
+    harness = Harness(0)
+    harness.order(10, width=1)
+    [span] = harness.ledger.overlapping(1, 0, 0, 9)
+    taken = harness.lanes.withdraw(span, 3, 5)
     assert (taken.first, taken.last) == (3, 5)
-    reservation = stage.lanes.reservation(1)
+    reservation = harness.lanes.reservation(1)
     assert [(span.first, span.last) for span in reservation.queue] == [(0, 2), (6, 9)]
     assert reservation.queued == 7

@@ -27,7 +27,7 @@ def no_health() -> KeeperHealth:
     return KeeperHealth(WorkerSettings(Path("/nowhere"), "node"), Monitor(SystemClock(), lambda _: None))
 
 
-class Stage:
+class Harness:
     """Keepers answer when the test says so."""
 
     def __init__(self, keepers: int) -> None:
@@ -82,58 +82,58 @@ class Stage:
 
 
 async def test_a_stop_that_meets_tasks_on_their_way_to_another_lane_returns_them() -> None:
-    stage = Stage(2)
-    stage.assignments.lanes.reservation(1).window = 16
-    stage.order(0, 9, width=1)
-    busy = next(keeper for keeper in stage.keepers if keeper.held)
-    free = next(keeper for keeper in stage.keepers if not keeper.held)
+    harness = Harness(2)
+    harness.assignments.lanes.reservation(1).window = 16
+    harness.order(0, 9, width=1)
+    busy = next(keeper for keeper in harness.keepers if keeper.held)
+    free = next(keeper for keeper in harness.keepers if not keeper.held)
     busy.running = KeeperStarted(1, 0, 1, 0, 1, 1, 0, 99)
-    reservation = stage.assignments.lanes.reservation(1)
+    reservation = harness.assignments.lanes.reservation(1)
     reservation.width = 2
-    stage.assignments.lanes.dispatch(reservation)
-    assert stage.asked(busy, "take") == [["take", 1, "tail", 5]]
-    stage.assignments.stop(StopRange(1, 0, 0, 9, 5.0))
-    stage.taken(busy, 1, (5, 9))  # the answer to the first question; another lane may get them now
-    stage.taken(busy, 2, (1, 4))
-    for request in [message[1] for message in stage.asked(free, "take")]:
-        given = [(order[2], order[3]) for message in stage.asked(free, "run") for order in message[1]]
-        stage.taken(free, request, *given)
-    assert await stage.returned() == list(range(1, 10))
+    harness.assignments.lanes.dispatch(reservation)
+    assert harness.asked(busy, "take") == [["take", 1, "tail", 5]]
+    harness.assignments.stop(StopRange(1, 0, 0, 9, 5.0))
+    harness.taken(busy, 1, (5, 9))  # the answer to the first question; another lane may get them now
+    harness.taken(busy, 2, (1, 4))
+    for request in [message[1] for message in harness.asked(free, "take")]:
+        given = [(order[2], order[3]) for message in harness.asked(free, "run") for order in message[1]]
+        harness.taken(free, request, *given)
+    assert await harness.returned() == list(range(1, 10))
     assert busy.held == 1
     assert free.held == 0
 
 
 async def test_stopping_a_range_in_two_lanes_asks_each_of_them_once() -> None:
-    stage = Stage(2)
-    stage.order(0, 1)
-    stage.assignments.stop(StopRange(1, 0, 0, 1, 5.0))
-    for keeper in stage.keepers:
-        stage.taken(keeper, 1)
-        assert len(stage.asked(keeper, "take")) == 1
-        assert len(stage.asked(keeper, "stop")) == 1
+    harness = Harness(2)
+    harness.order(0, 1)
+    harness.assignments.stop(StopRange(1, 0, 0, 1, 5.0))
+    for keeper in harness.keepers:
+        harness.taken(keeper, 1)
+        assert len(harness.asked(keeper, "take")) == 1
+        assert len(harness.asked(keeper, "stop")) == 1
 
 
 async def test_a_newer_attempt_waits_until_the_older_one_has_left_its_keeper() -> None:
-    stage = Stage(1)
-    stage.order(0, 0, width=1)
-    [keeper] = stage.keepers
-    stage.order(0, 0, width=1, attempt=2)
-    assert stage.asked(keeper, "stop") == [["stop", [1, 0, 0, 0], 1, 0.0, 0, "stopped", ""]]
-    assert len(stage.asked(keeper, "run")) == 1
-    stage.taken(keeper, 1)
-    stage.ended(keeper, 0, how="stopped")
-    assert [order[4] for message in stage.asked(keeper, "run") for order in message[1]] == [1, 2]
+    harness = Harness(1)
+    harness.order(0, 0, width=1)
+    [keeper] = harness.keepers
+    harness.order(0, 0, width=1, attempt=2)
+    assert harness.asked(keeper, "stop") == [["stop", [1, 0, 0, 0], 1, 0.0, 0, "stopped", ""]]
+    assert len(harness.asked(keeper, "run")) == 1
+    harness.taken(keeper, 1)
+    harness.ended(keeper, 0, how="stopped")
+    assert [order[4] for message in harness.asked(keeper, "run") for order in message[1]] == [1, 2]
 
 
 async def test_when_the_cluster_stops_nothing_new_is_taken_and_stopped_tasks_are_lost() -> None:
-    stage = Stage(1)
-    stage.order(0, 2, width=1)
-    [keeper] = stage.keepers
-    assert stage.assignments.stop_all() == SPEC.stop_grace_s
-    stage.order(5, 9, width=1)
-    stage.taken(keeper, 1)
-    stage.ended(keeper, 0, how="stopped")
-    assert await stage.returned() == [1, 2]
-    lost = [lost for report in stage.reports for lost in report.lost]
+    harness = Harness(1)
+    harness.order(0, 2, width=1)
+    [keeper] = harness.keepers
+    assert harness.assignments.stop_all() == SPEC.stop_grace_s
+    harness.order(5, 9, width=1)
+    harness.taken(keeper, 1)
+    harness.ended(keeper, 0, how="stopped")
+    assert await harness.returned() == [1, 2]
+    lost = [lost for report in harness.reports for lost in report.lost]
     assert [(each.first, each.reason) for each in lost] == [(0, "cluster stopped")]
-    assert not stage.assignments.held()
+    assert not harness.assignments.held()

@@ -13,7 +13,7 @@ from shunter.cli.manifest_files import File, read_file
 from shunter.cli.options import Format, Namespace, Output
 from shunter.cli.render.tables import print_items
 from shunter.model.errors import Invalid, Problem
-from shunter.model.job.spec import LASTING, NAMESPACE_DEFAULT
+from shunter.model.job.spec import LONG_RUNNING, NAMESPACE_DEFAULT
 from shunter.model.objects.objects import KINDS
 from shunter.model.rest.views import SubmittedJob
 from shunter.sdk.client import Client
@@ -62,8 +62,8 @@ def refuse_objects(manifests: list[Manifest], file: str) -> None:
 def wait_for_runs(client: Client, runs: list[SubmittedJob]) -> int:
     """For the end of what ends; for what lasts, until it runs well. Comes to the exit code."""
     jobs = [client.job(f"id:{each.id}", each.namespace) for each in runs]
-    lasting = [job for job in jobs if job.view.type in LASTING]
-    code = wait_for([job for job in jobs if job.view.type not in LASTING])
+    lasting = [job for job in jobs if job.view.type in LONG_RUNNING]
+    code = wait_for([job for job in jobs if job.view.type not in LONG_RUNNING])
     for job in lasting:
         code = settle(job, f"{job.name} is there") or code
     return code
@@ -87,4 +87,4 @@ def _submit(client: Client, manifests: list[Manifest]) -> list[SubmittedJob]:
 def _lasts(manifest: Manifest) -> bool:
     """Whether submitting it again may be an update, which only the answer for many tells."""
     spec = manifest.get("spec")
-    return isinstance(spec, dict) and spec.get("type") in LASTING
+    return isinstance(spec, dict) and spec.get("type") in LONG_RUNNING

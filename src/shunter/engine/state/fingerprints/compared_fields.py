@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from shunter.engine.state.records import Group
+from shunter.engine.state.records import TaskSet
 from shunter.engine.state.state import State
 
 T = TypeVar("T")
@@ -23,16 +23,16 @@ class Sight:
         self.state = state
 
     @cached_property
-    def groups(self) -> list[Group]:
-        return [group for group in self.state.groups if group is not None]
+    def task_sets(self) -> list[TaskSet]:
+        return [task_set for task_set in self.state.task_sets if task_set is not None]
 
     @cached_property
     def delayed(self) -> Counter[int]:
         """Queued tasks by class that wait out their back-off: whether one is due is a matter of time, not of state."""
         delayed: Counter[int] = Counter()
-        for group in self.groups:
-            if group.delayed:
-                delayed[group.task_class.id] += len(group.delayed)
+        for task_set in self.task_sets:
+            if task_set.delayed:
+                delayed[task_set.task_class.id] += len(task_set.delayed)
         return delayed
 
 

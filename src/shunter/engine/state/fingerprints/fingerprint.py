@@ -12,7 +12,7 @@ from typing import Any
 from shunter.engine.state.fingerprints.compared_fields import Facts, Sight, without_zeroes
 from shunter.engine.state.fingerprints.nodes import ALL_OF_NODES, NODES
 from shunter.engine.state.fingerprints.records import ALL_OF_RECORDS, BLUEPRINT, CLASS, HOLDER, JOB, SLOTS, TABLE
-from shunter.engine.state.fingerprints.registries import ALL_OF_BOOKS, BOOKS
+from shunter.engine.state.fingerprints.registries import ALL_OF_REGISTRIES, REGISTRIES
 from shunter.engine.state.state import State
 
 _SHOWN = "what policies were shown in this life"
@@ -31,7 +31,10 @@ def _classes(sight: Sight, state: State) -> dict[str, Any]:
 
 
 def _repelling(_: Sight, state: State) -> list[tuple[int, int, bool]]:
-    return sorted((group.job.id, group.number, group.slot == slot) for slot, group in state.repelling.items())
+    return sorted(
+        (task_set.job.id, task_set.number, task_set.slot == slot)
+        for slot, task_set in state.anti_affinity_task_sets.items()
+    )
 
 
 def _unpinned(_: Sight, state: State) -> list[int]:
@@ -39,47 +42,58 @@ def _unpinned(_: Sight, state: State) -> list[int]:
     return [id for id, record in state.classes.items() if record.key.node and record.queued and id not in state.pinned]
 
 
-def _book(name: str) -> Callable[[Sight, State], dict[str, Any]]:
-    return lambda sight, state: BOOKS[name].of(sight, state.books[name])
+def _registry(name: str) -> Callable[[Sight, State], dict[str, Any]]:
+    return lambda sight, state: REGISTRIES[name].of(sight, getattr(state, name))
 
 
 STATE = Facts(
     State,
-    plain=("version", "keys", "next_job", "next_class", "task_counts", "job_counts", "payload_bytes", "class_ids"),
+    plain=(
+        "version",
+        "idempotency_keys",
+        "next_job",
+        "next_class",
+        "task_counts",
+        "job_counts",
+        "payload_bytes",
+        "class_ids",
+    ),
     told={
         "table": lambda sight, state: TABLE.of(sight, state.table),
         "nodes": lambda sight, state: NODES.of(sight, state.nodes),
         "jobs": _jobs,
-        "names": lambda _, state: {
-            space: {name: job.id for name, job in names.items()} for space, names in state.names.items()
+        "jobs_by_name": lambda _, state: {
+            space: {name: job.id for name, job in names.items()} for space, names in state.jobs_by_name.items()
         },
         "older_runs": lambda _, state: {key: [job.id for job in runs] for key, runs in state.older_runs.items()},
-        "groups": lambda sight, _: sorted((group.job.id, group.number) for group in sight.groups),
+        "task_sets": lambda sight, _: sorted((task_set.job.id, task_set.number) for task_set in sight.task_sets),
         "classes": _classes,
-        "key_order": lambda _, state: list(state.key_order),
-        "holders": lambda sight, state: {who: HOLDER.of(sight, each) for who, each in state.holders.items()},
-        "licences_used": lambda _, state: without_zeroes(state.licences_used),
-        "repelling": _repelling,
-        "ganged": lambda _, state: list(state.ganged),
-        "queue_widths": lambda _, state: without_zeroes(state.queue_widths),
-        "pinned": _unpinned,
-        "_blueprints": lambda sight, state: {
-            body: BLUEPRINT.of(sight, each) for body, each in state._blueprints.items()
+        "idempotency_key_order": lambda _, state: list(state.idempotency_key_order),
+        "usage_by_user": lambda sight, state: {
+            owner: HOLDER.of(sight, each) for owner, each in state.usage_by_user.items()
         },
-        "slots": lambda sight, state: SLOTS.of(sight, state.slots),
-        **{name: _book(name) for name in BOOKS},
+        "licences_used": lambda _, state: without_zeroes(state.licences_used),
+        "anti_affinity_task_sets": _repelling,
+        "gang_jobs": lambda _, state: list(state.gang_jobs),
+        "queue_lanes": lambda _, state: without_zeroes(state.queue_lanes),
+        "pinned": _unpinned,
+        "_spec_versions": lambda sight, state: {
+            body: BLUEPRINT.of(sight, each) for body, each in state._spec_versions.items()
+        },
+        "task_set_columns": lambda sight, state: SLOTS.of(sight, state.task_set_columns),
+        **{name: _registry(name) for name in REGISTRIES},
     },
     left_out={
         "last_runs": "history's: the store forgets names a while before the round that says so",
-        "waiting": _SHOWN,
-        "touched_classes": _SHOWN,
-        "kept": _SHOWN,
-        "gathering": _SHOWN,
-        "avoiders": _SHOWN,
-        "books": "the books, each of which is an attribute too",
-        "_next_blueprint": "serials name specs in the orders of one life",
+        "pending_queue": _SHOWN,
+        "dirty_classes": _SHOWN,
+        "held_rows": _SHOWN,
+        "gathering_classes": _SHOWN,
+        "avoiding_classes": _SHOWN,
+        "registries": "the registries, each of which is an attribute too",
+        "_next_spec_version": "serials name specs in the orders of one life",
         "free_slots": "who has which slot depends on who left when, which a snapshot does not know",
         "_appliers": "functions",
     },
 )
-ALL: tuple[Facts[Any], ...] = (STATE, *ALL_OF_RECORDS, *ALL_OF_NODES, *ALL_OF_BOOKS)
+ALL: tuple[Facts[Any], ...] = (STATE, *ALL_OF_RECORDS, *ALL_OF_NODES, *ALL_OF_REGISTRIES)

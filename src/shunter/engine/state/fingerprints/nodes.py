@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shunter.engine.state.fingerprints.compared_fields import Facts, Sight, by_resource
-from shunter.engine.state.node_table import NodeColumns
+from shunter.engine.state.node_table import NodeTable
 from shunter.engine.state.records import NodeRecord
 from shunter.model.job.spec import PORT_PREFIX
 from shunter.model.lifecycles import NodeState
@@ -24,15 +24,15 @@ def _lanes(sight: Sight, node: NodeRecord) -> dict[int, bool]:
 NODE = Facts(
     NodeRecord,
     plain=(
-        "id", "name", "boot", "datacenter", "brought_labels", "set_labels", "brought_attributes", "address",
-        "set_attributes", "state", "reason", "joined_ms", "moved_ms", "switched_by", "switched_because",
-        "is_drain_asked", "drain_deadline_ms",
+        "id", "name", "boot", "datacenter", "reported_labels", "override_labels", "reported_attributes", "address",
+        "override_attributes", "state", "reason", "joined_ms", "last_transition_ms", "cordoned_by", "cordon_reason",
+        "is_drain_requested", "drain_deadline_ms",
     ),
     told={"lanes": _lanes},
     left_out={
         "is_synced": "whether it has reported in this life",
         "failures": "counted in this life",
-        "heard_ms": "when it was heard in this life",
+        "last_heartbeat_ms": "when it was heard in this life",
         "stats": "measured",
     },
 )  # fmt: skip
@@ -61,7 +61,7 @@ def _misjudged(sight: Sight, view: Nodes) -> list[int]:
     return [
         node.id
         for node in sight.state.nodes.records.values()
-        if view.eligible[node.id] != (node.state is NodeState.READY and node.is_synced and not node.switched_by)
+        if view.eligible[node.id] != (node.state is NodeState.READY and node.is_synced and not node.cordoned_by)
     ]
 
 
@@ -70,7 +70,7 @@ def _because(sight: Sight, view: Nodes) -> dict[int, str | None]:
     return {
         node.id: view.ineligible_because.get(node.id)
         for node in sight.state.nodes.records.values()
-        if node.state is not NodeState.READY or node.switched_by
+        if node.state is not NodeState.READY or node.cordoned_by
     }
 
 
@@ -104,7 +104,7 @@ VIEW = Facts(
 )
 
 NODES = Facts(
-    NodeColumns,
+    NodeTable,
     told={
         "records": lambda sight, nodes: {
             "order": list(nodes.records), "each": {id: NODE.of(sight, node) for id, node in nodes.records.items()}

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from shunter.engine.state.fingerprints.compared_fields import Facts, Sight, by_resource
-from shunter.engine.state.group_columns import SlotFacts
-from shunter.engine.state.records import BOUND_MS, Blueprint, ClassRecord, Group, Holder, Job, Lanes, Run
-from shunter.engine.state.task_table import PACKED, TaskTable
+from shunter.engine.state.group_columns import TaskSetColumns
+from shunter.engine.state.records import NEVER_MS, ClassRecord, Job, Lanes, ReadyRange, SpecVersion, TaskSet, UserUsage
+from shunter.engine.state.task_table import PACKED_COLUMNS, TaskTable
 
 Key = tuple[int, int]  # job, number of the group
 
 BLUEPRINT = Facts(
-    Blueprint,
-    plain=("users",),
+    SpecVersion,
+    plain=("ref_count",),
     left_out={
         "serial": "names specs in the orders of one life",
         "groups": "decoded from the body",
@@ -26,7 +26,7 @@ BLUEPRINT = Facts(
 )
 
 HOLDER = Facts(
-    Holder,
+    UserUsage,
     plain=("classes",),
     told={"amounts": lambda sight, holder: by_resource(sight.state, holder.amounts.tolist())},
 )
@@ -38,7 +38,7 @@ def _column(name: str) -> Callable[[Sight, TaskTable], dict[Key, bytes]]:
     def tell(sight: Sight, table: TaskTable) -> dict[Key, bytes]:
         column = getattr(table, name)
         return {
-            (each.job.id, each.number): column[each.base : each.base + each.count].tobytes() for each in sight.groups
+            (each.job.id, each.number): column[each.base : each.base + each.count].tobytes() for each in sight.task_sets
         }
 
     return tell
@@ -48,21 +48,21 @@ def _strays(sight: Sight, table: TaskTable) -> list[Key]:
     """Groups whose rows lead to another one."""
     return [
         (each.job.id, each.number)
-        for each in sight.groups
-        if not table.holds(table.group, each.base, each.base + each.count - 1, each.slot)
+        for each in sight.task_sets
+        if not table.all_equal(table.group, each.base, each.base + each.count - 1, each.slot)
     ]
 
 
 def _unaccounted(sight: Sight, table: TaskTable) -> int:
     """Rows that are neither a group's nor free."""
     free = len(table._free_rows) + sum(count for _, count in table._free)
-    return table.used - free - sum(group.count for group in sight.groups)
+    return table.used - free - sum(task_set.count for task_set in sight.task_sets)
 
 
 TABLE = Facts(
     TaskTable,
     told={
-        **{name: _column(name) for name in PACKED},
+        **{name: _column(name) for name in PACKED_COLUMNS},
         "group": _strays,
         "used": lambda _, table: int(np.count_nonzero(table.attempt[: table.used])),  # also in rows that should be free
         "_free": _unaccounted,
@@ -76,13 +76,13 @@ TABLE = Facts(
 )
 
 SLOTS = Facts(
-    SlotFacts,
+    TaskSetColumns,
     told={
         "class_id": lambda sight, slots: {
-            (each.job.id, each.number): int(slots.class_id[each.slot]) for each in sight.groups
+            (each.job.id, each.number): int(slots.class_id[each.slot]) for each in sight.task_sets
         },
         "priority": lambda sight, slots: {
-            (each.job.id, each.number): int(slots.priority[each.slot]) for each in sight.groups
+            (each.job.id, each.number): int(slots.priority[each.slot]) for each in sight.task_sets
         },
     },
     left_out={"estimate_ms": "a cache: looked up when a view asks"},
@@ -91,15 +91,15 @@ SLOTS = Facts(
 # ---- groups and jobs ----
 
 
-def _waiting(sight: Sight, group: Group) -> list[Run]:
+def _waiting(sight: Sight, task_set: TaskSet) -> list[ReadyRange]:
     """What waits to be placed, now or after its back-off: which of the two is a matter of time. In the order of
     indexes: on which run of the stack a task lies depends on when it came back, which a snapshot does not know."""
-    if not group.ready and not group.delayed:
+    if not task_set.ready and not task_set.delayed:
         return []
     attempts = sight.state.table.attempt
-    runs: list[Run] = []
+    runs: list[ReadyRange] = []
     for first, last, attempt in sorted(
-        [*group.ready, *((index, index, attempts.item(group.base + index)) for index in group.delayed or ())],
+        [*task_set.ready, *((index, index, attempts.item(task_set.base + index)) for index in task_set.delayed or ())],
         key=itemgetter(0),
     ):
         if runs and (runs[-1][1] + 1, runs[-1][2]) == (first, attempt):
@@ -109,27 +109,32 @@ def _waiting(sight: Sight, group: Group) -> list[Run]:
     return runs
 
 
-def _or_none(name: str) -> Callable[[Sight, Group], Any]:
+def _or_none(name: str) -> Callable[[Sight, TaskSet], Any]:
     """What is empty may be there or not."""
 
-    def tell(_: Sight, group: Group) -> Any:
-        value = getattr(group, name)
+    def tell(_: Sight, task_set: TaskSet) -> Any:
+        value = getattr(task_set, name)
         return type(value)(value) if value else None
 
     return tell
 
 
 GROUP = Facts(
-    Group,
-    plain=("number", "count", "counts", "part", "node", "shown"),
+    TaskSet,
+    plain=("number", "count", "counts", "group_index", "node", "visible_index"),
     told={
-        "job": lambda _, group: group.job.id,
-        "slot": lambda sight, group: sight.state.groups[group.slot] is group,
+        "job": lambda _, task_set: task_set.job.id,
+        "slot": lambda sight, task_set: sight.state.task_sets[task_set.slot] is task_set,
         "ready": _waiting,
-        "delayed": lambda _, group: sorted(index for index, at in (group.delayed or {}).items() if at >= BOUND_MS),
-        "task_class": lambda _, group: group.task_class.id,
-        "blueprint": lambda _, group: group.blueprint.body,
-        **{name: _or_none(name) for name in ("history", "reasons", "coming_back", "avoiding", "ports", "health")},
+        "delayed": lambda _, task_set: sorted(
+            index for index, at in (task_set.delayed or {}).items() if at >= NEVER_MS
+        ),
+        "task_class": lambda _, task_set: task_set.task_class.id,
+        "spec_version": lambda _, task_set: task_set.spec_version.body,
+        **{
+            name: _or_none(name)
+            for name in ("history", "reasons", "requeue_when_stopped", "avoided_nodes", "ports", "health")
+        },
     },
     left_out={
         "base": "where its rows lie depends on who left when; the rows are compared with the table",
@@ -141,13 +146,13 @@ JOB = Facts(
     Job,
     plain=(
         "id", "namespace", "name", "run", "type", "priority", "labels", "user", "submitted_ms", "options", "state",
-        "started_ms", "reason", "version", "next_group", "is_held",
+        "started_ms", "reason", "version", "next_task_set", "is_held",
     ),
     told={
-        "blueprint": lambda _, job: job.blueprint.body,
-        "groups": lambda sight, job: [GROUP.of(sight, group) for group in job.groups],
+        "spec_version": lambda _, job: job.spec_version.body,
+        "task_sets": lambda sight, job: [GROUP.of(sight, task_set) for task_set in job.task_sets],
     },
-    left_out={"ref_seen": "a cache: made when somebody asks"},
+    left_out={"cached_ref": "a cache: made when somebody asks"},
 )  # fmt: skip
 
 # ---- classes ----
@@ -157,7 +162,7 @@ LANES = Facts(
     plain=("node", "width", "outstanding"),
     told={"task_class": lambda _, lanes: lanes.task_class.id},
     left_out={
-        "progress_ms": "what workers said in this life",
+        "last_progress_ms": "what workers said in this life",
         "recalled": "what was asked of workers in this life",
         "may_refill": "what the policy chose in this life",
     },
@@ -165,25 +170,25 @@ LANES = Facts(
 
 
 def _is_holder(sight: Sight, record: ClassRecord) -> bool:
-    return sight.state.holders.get((record.key.namespace, record.key.user)) is record.holder
+    return sight.state.usage_by_user.get((record.key.namespace, record.key.user)) is record.user_usage
 
 
 CLASS = Facts(
     ClassRecord,
-    plain=("key", "licences", "members", "width"),
+    plain=("key", "licences", "task_set_count", "width"),
     told={
         "task_class": lambda _, record: record.task_class.id,
         "vector": lambda sight, record: by_resource(sight.state, record.vector.tolist()),
         "amounts": lambda sight, record: {
             sight.state.nodes.view.resources[column]: amount for column, amount in record.amounts
         },
-        "touched": lambda sight, record: record.touched is sight.state.touched_classes,
-        "holder": _is_holder,
+        "dirty_classes": lambda sight, record: record.dirty_classes is sight.state.dirty_classes,
+        "user_usage": _is_holder,
         "queued": lambda sight, record: record.queued + sight.delayed[record.id],
         "lanes": lambda sight, record: {node: LANES.of(sight, lanes) for node, lanes in record.lanes.items()},
     },
     left_out={
-        "groups": "those with something ready, which is a matter of time; the audit looks whether each can be found",
+        "task_sets": "those with something ready, which is a matter of time; the audit looks whether each can be found",
         "depth": "learnt in this life from how long tasks took",
     },
 )

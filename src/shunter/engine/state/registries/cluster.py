@@ -20,10 +20,10 @@ POLICY_SETTING = "policy"  # who decides
 FALLBACK_SETTING = "fallback"  # who decides while an external scheduler is silent
 LEASE_SETTING = "lease"  # seconds for which one may be silent
 FLIGHT_SETTING = "flight"  # off where decisions are not recorded
-NEVER = 1_000  # no priority is so much higher than another
+PREEMPTION_OFF_GAP = 1_000  # no priority is so much higher than another
 
 
-class ClusterBook:
+class ClusterSettingsRegistry:
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
 
@@ -37,7 +37,7 @@ class ClusterBook:
     def preempt_gap(self) -> int | None:
         """None means as the policy likes it."""
         value = self.get(PREEMPTION_SETTING)
-        return None if not value else int(value) if value.isdigit() else NEVER
+        return None if not value else int(value) if value.isdigit() else PREEMPTION_OFF_GAP
 
     def wait_s(self, name: str) -> float | None:
         """Of a setting that says how long somebody waits. None means as the policy likes it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from shunter.engine import changes as c
 
-DEAD_MAX = 10_000  # kept; past it the oldest one is forgotten
+DEAD_LETTERS_MAX = 10_000  # kept; past it the oldest one is forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +36,33 @@ class DeadLetter:
         return int(self.ref.rpartition("@")[2])
 
 
-class DeadBook:
+class DeadLetterRegistry:
     def __init__(self) -> None:
         self.letters: dict[int, DeadLetter] = {}  # by number, oldest first
-        self._last = 0
+        self._last_number = 0
 
     def add(self, job: int, ref: str, group: str, index: int, ended: c.TaskEnded) -> None:
         """Called by the state when a task gave up."""
-        self._last += 1
-        letter = DeadLetter(self._last, job, ref, group, index, ended.exit_code, ended.reason, ended.ended_ms)
-        self.letters[self._last] = letter
-        if len(self.letters) > DEAD_MAX:
+        self._last_number += 1
+        letter = DeadLetter(self._last_number, job, ref, group, index, ended.exit_code, ended.reason, ended.ended_ms)
+        self.letters[self._last_number] = letter
+        if len(self.letters) > DEAD_LETTERS_MAX:
             del self.letters[next(iter(self.letters))]
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
-        return {c.DeadDropped: self._drop}
+        return {c.DeadLettersDropped: self._drop}
 
     def dump(self) -> list[Any]:
         letters = [
             [each.number, each.job, each.ref, each.group, each.index, each.exit_code, each.reason, each.at_ms]
             for each in self.letters.values()
         ]
-        return [self._last, letters]
+        return [self._last_number, letters]
 
     def load(self, dump: list[Any]) -> None:
-        self._last, letters = dump
+        self._last_number, letters = dump
         self.letters = {fields[0]: DeadLetter(*fields) for fields in letters}
 
-    def _drop(self, change: c.DeadDropped) -> None:
+    def _drop(self, change: c.DeadLettersDropped) -> None:
         for number in change.numbers:
             self.letters.pop(number, None)

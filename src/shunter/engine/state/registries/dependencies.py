@@ -8,21 +8,21 @@ from typing import Any
 
 from shunter.engine import changes as c
 
-Settled = tuple[str, str]  # NAME@RUN of what was waited for, and the state in which it ended
+SettledEdge = tuple[str, str]  # NAME@RUN of what was waited for, and the state in which it ended
 
 
-class EdgeBook:
+class EdgeRegistry:
     def __init__(self) -> None:
         self._targets: dict[int, dict[int, int]] = {}  # job -> place of the edge -> the job that it waits for
         self._dependents: dict[int, dict[tuple[int, int], None]] = {}  # job -> (job that waits, place of its edge)
 
-        self._settled: dict[int, dict[int, Settled]] = {}  # job -> place of the edge
+        self._settled: dict[int, dict[int, SettledEdge]] = {}  # job -> place of the edge
 
     def targets(self, job: int) -> Mapping[int, int]:
         """The jobs that this one still waits for, by the place of the edge."""
         return self._targets.get(job, {})
 
-    def settled(self, job: int) -> Mapping[int, Settled]:
+    def settled(self, job: int) -> Mapping[int, SettledEdge]:
         """How the other edges of an unfinished job were settled."""
         return self._settled.get(job, {})
 
@@ -30,7 +30,7 @@ class EdgeBook:
         """Who waits for this job: (job, place of its edge), the oldest job first, whatever it waited for before."""
         return sorted(self._dependents.get(job, ()))
 
-    def begin(self, job: int, targets: list[int]) -> None:
+    def add(self, job: int, targets: list[int]) -> None:
         """A new job waits for these."""
         for edge, target in enumerate(targets):
             self._add(job, edge, target)
@@ -43,7 +43,7 @@ class EdgeBook:
                 self._drop(job, edge)
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
-        return {c.EdgeSettled: self._settle, c.EdgeMoved: self._moved}
+        return {c.EdgeSettled: self._settle, c.EdgeRetargeted: self._retargeted}
 
     def dump(self) -> list[list[Any]]:
         return [
@@ -62,7 +62,7 @@ class EdgeBook:
         self._drop(change.job, change.edge)
         self._settled.setdefault(change.job, {})[change.edge] = change.target, change.outcome
 
-    def _moved(self, change: c.EdgeMoved) -> None:
+    def _retargeted(self, change: c.EdgeRetargeted) -> None:
         self._drop(change.job, change.edge)
         self._add(change.job, change.edge, change.target)
 
@@ -74,7 +74,7 @@ class EdgeBook:
         target = self._targets[job].pop(edge)
         if not self._targets[job]:
             del self._targets[job]
-        waiting = self._dependents[target]
-        del waiting[job, edge]
-        if not waiting:
+        dependents = self._dependents[target]
+        del dependents[job, edge]
+        if not dependents:
             del self._dependents[target]

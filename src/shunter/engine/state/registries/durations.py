@@ -13,7 +13,7 @@ SHORT_S = 0.1  # names seen once with shorter tasks are not worth remembering
 Name = tuple[str, str, str]  # namespace, job, group
 
 
-class DurationBook:
+class DurationRegistry:
     def __init__(self) -> None:
         self._means: OrderedDict[Name, tuple[float, int]] = OrderedDict()  # seconds, runs
 
@@ -25,15 +25,15 @@ class DurationBook:
         """How many runs the estimate comes from."""
         return self._means.get((namespace, job, group), (0.0, 0))[1]
 
-    def learn(self, name: Name, mean_s: float, is_first: bool) -> None:
+    def record_run(self, name: Name, mean_s: float, is_first: bool) -> None:
         """Tasks of a run took `mean_s` each, on average."""
-        known = self._means.pop(name, None)
-        if known is None:
+        existing = self._means.pop(name, None)
+        if existing is None:
             if is_first and mean_s < SHORT_S:
                 return
             self._means[name] = (mean_s, 1)
         else:
-            self._means[name] = (known[0] + WEIGHT * (mean_s - known[0]), known[1] + 1)
+            self._means[name] = (existing[0] + WEIGHT * (mean_s - existing[0]), existing[1] + 1)
         if len(self._means) > NAMES_MAX:
             self._means.popitem(last=False)
 

@@ -10,19 +10,19 @@ from shunter.engine import changes as c
 DEADLINE = "deadline"  # it was missed
 TIMEOUT = "timeout"  # the job took too long, and ends as failed
 FAILURES = "failures"  # too many of its tasks failed: the rest is stopped
-DOOMS = (TIMEOUT, FAILURES)
+FAIL_FLAGS = (TIMEOUT, FAILURES)
 
 
-class FlagBook:
+class FlagRegistry:
     def __init__(self) -> None:
         self._flags: dict[int, list[str]] = {}  # job -> flags
 
     def has(self, job: int, flag: str) -> bool:
         return flag in self._flags.get(job, ())
 
-    def dooms(self, job: int) -> bool:
+    def must_fail(self, job: int) -> bool:
         """Whether the job ends as failed, however its tasks end, for the reason that it was stopped."""
-        return any(flag in DOOMS for flag in self._flags.get(job, ()))
+        return any(flag in FAIL_FLAGS for flag in self._flags.get(job, ()))
 
     def forget(self, job: int) -> None:
         self._flags.pop(job, None)

@@ -9,12 +9,12 @@ from typing import Any
 from shunter.planning.filter.node_ledger import Ledger
 from shunter.planning.view import Nodes
 
-Task = tuple[int, int, int]  # job, group, index
+TaskKey = tuple[int, int, int]  # job, group, index
 
 
-class MoveBook:
+class MoveRegistry:
     def __init__(self) -> None:
-        self.bound: dict[Task, int] = {}  # -> node; who was asked to move first is placed first
+        self.pinned: dict[TaskKey, int] = {}  # -> node; who was asked to move first is placed first
         self._ledger = Ledger()  # for asking which nodes match
 
     def ledger(self, nodes: Nodes) -> Ledger:
@@ -23,17 +23,17 @@ class MoveBook:
 
     def of_job(self, job_id: int) -> list[tuple[int, int]]:
         """The group and the node of each task that waits for its node, or ends to go there."""
-        return [(group, node) for (job, group, _), node in self.bound.items() if job == job_id]
+        return [(group, node) for (job, group, _), node in self.pinned.items() if job == job_id]
 
     def forget_job(self, job_id: int) -> None:
-        for task in [task for task in self.bound if task[0] == job_id]:
-            del self.bound[task]
+        for task in [task for task in self.pinned if task[0] == job_id]:
+            del self.pinned[task]
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
         return {}  # its change needs the task table: see `engine.state.apply_tasks`
 
     def dump(self) -> list[list[int]]:
-        return [[*task, node] for task, node in self.bound.items()]
+        return [[*task, node] for task, node in self.pinned.items()]
 
     def load(self, dump: list[list[int]]) -> None:
-        self.bound = {(job, group, index): node for job, group, index, node in dump}
+        self.pinned = {(job, group, index): node for job, group, index, node in dump}

@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from shunter.engine import changes as c
-from shunter.engine.state.node_table import NodeColumns
+from shunter.engine.state.node_table import NodeTable
 from shunter.model.objects.batch_jobs import BatchJob, BatchJobSpec, BatchJobState, BatchJobStatus, Claim
 from shunter.model.objects.object_meta import Meta, ObjectName
 from shunter.model.objects.objects import BATCH_JOB, KINDS, SCHEDULING, TESTBED, Object, ObjectEvent
@@ -22,10 +22,10 @@ from shunter.model.objects.schedulings import JobRecord, Scheduling, SchedulingS
 from shunter.model.objects.testbeds import Slot, Testbed, TestbedSpec, TestbedStatus
 from shunter.testbeds.queue_order import Memory
 
-RECENT_MAX = 4_096  # changes that a watch can resume from
+RECENT_EVENTS_MAX = 4_096  # changes that a watch can resume from
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
-_IN_SLOTS = (
+_STATES_IN_SLOTS = (
     BatchJobState.SUBMITTED, BatchJobState.SCHEDULED, BatchJobState.RUNNING, BatchJobState.PENDING_DELETION,
 )  # fmt: skip
 
@@ -45,8 +45,8 @@ _claim_decoder = msgspec.msgpack.Decoder(Claim | None)
 _records_decoder = msgspec.msgpack.Decoder(list[tuple[int, JobRecord]] | None)
 
 
-class ObjectBook:
-    def __init__(self, nodes: NodeColumns) -> None:
+class ObjectRegistry:
+    def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
         self.revision = 0  # of the newest change
         self.next_uid = 1
@@ -61,17 +61,25 @@ class ObjectBook:
         self._names: dict[int, ObjectName] = {}  # by uid
         # Worked out from the objects:
         self.applications: dict[int, ObjectName] = {}  # job of the core -> the BatchJob that it runs, until released
-        self.users: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> BatchJobs with executors in its slots
-        self.asking: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> BatchJobs that were told to use it
-        self.naming: dict[ObjectName, dict[ObjectName, None]] = {}  # BatchJob -> Schedulings that name it
-        self.claimed: dict[ObjectName, dict[ObjectName, None]] = {}  # Scheduling -> BatchJobs, as it claimed them
-        self.aiming: dict[ObjectName, dict[ObjectName, None]] = {}  # testbed -> Schedulings that aim at it
+        self.jobs_by_testbed: dict[
+            ObjectName, dict[ObjectName, None]
+        ] = {}  # testbed -> BatchJobs with executors in its slots
+        self.requests_by_testbed: dict[
+            ObjectName, dict[ObjectName, None]
+        ] = {}  # testbed -> BatchJobs that were told to use it
+        self.schedulings_by_job: dict[ObjectName, dict[ObjectName, None]] = {}  # BatchJob -> Schedulings that name it
+        self.claimed_jobs: dict[ObjectName, dict[ObjectName, None]] = {}  # Scheduling -> BatchJobs, as it claimed them
+        self.schedulings_by_testbed: dict[
+            ObjectName, dict[ObjectName, None]
+        ] = {}  # testbed -> Schedulings that aim at it
         self.submitted: dict[ObjectName, None] = {}  # BatchJobs of which some executors have no node yet
         # Not part of the committed state:
-        self.recent: deque[ObjectEvent] = deque(maxlen=RECENT_MAX)
-        self.stirred: dict[Key, None] = {}  # objects to look at, each once
-        self.memories: dict[ObjectName, Memory] = {}  # of Schedulings that were looked at
-        self.tried: dict[ObjectName, tuple[tuple[int, int], ...]] = {}  # testbeds that do not fit -> what nodes were
+        self.recent_events: deque[ObjectEvent] = deque(maxlen=RECENT_EVENTS_MAX)
+        self.dirty_objects: dict[Key, None] = {}  # objects to look at, each once
+        self.scheduling_memories: dict[ObjectName, Memory] = {}  # of Schedulings that were looked at
+        self.unplaced_testbeds: dict[
+            ObjectName, tuple[tuple[int, int], ...]
+        ] = {}  # testbeds that do not fit -> what nodes were
 
     def get(self, kind: str, name: ObjectName) -> Object | None:
         found: Object | None = self._tables[kind].get(name)
@@ -83,32 +91,32 @@ class ObjectBook:
     def all(self, kind: str) -> Iterator[Object]:
         return iter(self._tables[kind].values())
 
-    def stir(self, kind: str, name: ObjectName) -> None:
+    def mark_dirty(self, kind: str, name: ObjectName) -> None:
         if name in self._tables[kind]:
-            self.stirred[kind, name] = None
+            self.dirty_objects[kind, name] = None
 
-    def stir_all(self) -> None:
+    def mark_all_dirty(self) -> None:
         for kind in KINDS:
-            self.stirred.update(dict.fromkeys((kind, name) for name in self._tables[kind]))
+            self.dirty_objects.update(dict.fromkeys((kind, name) for name in self._tables[kind]))
 
-    def stir_testbeds(self) -> None:
-        self.stirred.update(dict.fromkeys((TESTBED, name) for name in self.testbeds))
+    def mark_testbeds_dirty(self) -> None:
+        self.dirty_objects.update(dict.fromkeys((TESTBED, name) for name in self.testbeds))
 
-    def stir_application(self, job: int) -> None:
+    def mark_application_dirty(self, job: int) -> None:
         """Something happened to a job that runs a BatchJob: also its slots may be free now."""
         name = self.applications.get(job)
         if name is not None:
-            self.stir(BATCH_JOB, name)
+            self.mark_dirty(BATCH_JOB, name)
             testbed = self.batch_jobs[name].status.testbed
             if testbed is not None:
-                self.stir(TESTBED, testbed)
+                self.mark_dirty(TESTBED, testbed)
 
     # ---- the book ----
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
         return {
             c.ObjectSet: self._set,
-            c.ObjectMoved: self._moved,
+            c.ObjectStatusSet: self._status_set,
             c.BatchJobClaimed: self._claimed,
             c.ObjectDropped: self._dropped,
         }
@@ -120,7 +128,7 @@ class ObjectBook:
             "objects": [
                 [kind, msgspec.msgpack.encode(object)] for kind in KINDS for object in self._tables[kind].values()
             ],
-            "claims": [self.batch_jobs[job].meta.uid for jobs in self.claimed.values() for job in jobs],
+            "claims": [self.batch_jobs[job].meta.uid for jobs in self.claimed_jobs.values() for job in jobs],
         }
 
     def load(self, dump: dict[str, Any]) -> None:
@@ -130,9 +138,9 @@ class ObjectBook:
         for uid in dump.get("claims", ()):  # they are released in this order
             claim = self.batch_jobs[self._names[uid]].claim
             assert claim is not None, f"BatchJob {uid} is claimed"
-            jobs = self.claimed[claim.scheduling]
+            jobs = self.claimed_jobs[claim.scheduling]
             jobs[self._names[uid]] = jobs.pop(self._names[uid])
-        self.stir_all()
+        self.mark_all_dirty()
 
     # ---- changes ----
 
@@ -140,35 +148,35 @@ class ObjectBook:
         spec, name = _spec_decoders[change.type].decode(change.spec), change.meta.object_name
         before = self.get(change.type, name)
         if before is None:
-            self._note(ADDED, change.type, None, _TYPES[change.type](change.meta, spec))
+            self._record_change(ADDED, change.type, None, _TYPES[change.type](change.meta, spec))
             self.next_uid = max(self.next_uid, change.meta.uid + 1)
         else:
-            self._note(MODIFIED, change.type, before, replace(before, meta=change.meta, spec=spec))
-        self.stirred[change.type, name] = None
+            self._record_change(MODIFIED, change.type, before, replace(before, meta=change.meta, spec=spec))
+        self.dirty_objects[change.type, name] = None
 
-    def _moved(self, change: c.ObjectMoved) -> None:
+    def _status_set(self, change: c.ObjectStatusSet) -> None:
         name = self._names[change.uid]
         before, status = self._tables[change.type][name], _status_decoders[change.type].decode(change.status)
         if change.type == BATCH_JOB and change.records == c.SAME_EVENTS:
             status = replace(status, events=before.status.events)
         elif change.type == SCHEDULING and (records := _records_decoder.decode(change.records)) is not None:
-            status = replace(status, jobs=_with_records(before.status.jobs, records))
-        self._note(MODIFIED, change.type, before, replace(before, status=status))
+            status = replace(status, jobs=_merge_records(before.status.jobs, records))
+        self._record_change(MODIFIED, change.type, before, replace(before, status=status))
 
     def _claimed(self, change: c.BatchJobClaimed) -> None:
         before = self.batch_jobs[self._names[change.uid]]
-        self._note(MODIFIED, BATCH_JOB, before, replace(before, claim=_claim_decoder.decode(change.claim)))
+        self._record_change(MODIFIED, BATCH_JOB, before, replace(before, claim=_claim_decoder.decode(change.claim)))
 
     def _dropped(self, change: c.ObjectDropped) -> None:
-        self._note(DELETED, change.type, self._tables[change.type][self._names[change.uid]], None)
+        self._record_change(DELETED, change.type, self._tables[change.type][self._names[change.uid]], None)
 
-    def _note(self, action: str, kind: str, before: Any, after: Any) -> None:
+    def _record_change(self, action: str, kind: str, before: Any, after: Any) -> None:
         """Take the next revision, keep the object, and remember what watchers shall hear."""
         self.revision += 1
         if after is not None:
             after = replace(after, meta=replace(after.meta, revision=self.revision))
         self._put(kind, before, after)
-        self.recent.append(ObjectEvent(self.revision, action, kind, after if after is not None else before))
+        self.recent_events.append(ObjectEvent(self.revision, action, kind, after if after is not None else before))
 
     def _put(self, kind: str, before: Any, after: Any) -> None:
         meta: Meta = (after or before).meta
@@ -176,33 +184,33 @@ class ObjectBook:
         if after is None:
             del self._tables[kind][name]
             del self._names[meta.uid]
-            self.stirred.pop((kind, name), None)
+            self.dirty_objects.pop((kind, name), None)
             if kind == SCHEDULING:
-                self.memories.pop(name, None)
+                self.scheduling_memories.pop(name, None)
         else:
             self._tables[kind][name] = after
             self._names[meta.uid] = name
         if kind == TESTBED:
-            self._settle_testbed(name, before, after)
+            self._index_testbed(name, before, after)
         elif kind == BATCH_JOB:
-            self._settle_batch_job(name, before, after)
+            self._index_batch_job(name, before, after)
         else:
-            self._settle_scheduling(name, before, after)
+            self._index_scheduling(name, before, after)
 
     # ---- what follows from a change ----
 
-    def _settle_testbed(self, name: ObjectName, before: Testbed | None, after: Testbed | None) -> None:
+    def _index_testbed(self, name: ObjectName, before: Testbed | None, after: Testbed | None) -> None:
         old, new = before.status.slots if before else (), after.status.slots if after else ()
         if old is not new:
             self._reserve(old, new)
-        for scheduling in self.aiming.get(name, ()):
-            self.stir(SCHEDULING, scheduling)
-        for job in self.asking.get(name, ()):
-            self.stir(BATCH_JOB, job)
+        for scheduling in self.schedulings_by_testbed.get(name, ()):
+            self.mark_dirty(SCHEDULING, scheduling)
+        for job in self.requests_by_testbed.get(name, ()):
+            self.mark_dirty(BATCH_JOB, job)
 
     def _reserve(self, old: tuple[Slot, ...], new: tuple[Slot, ...]) -> None:
         """What its slots take of the nodes. Mostly they are where they were, and as large: only their use is other."""
-        if len(old) == len(new) and all(map(_is_alike, old, new)):
+        if len(old) == len(new) and all(map(_reserves_same, old, new)):
             return
         sizes: dict[str, dict[str, int]] = {}
         for sign, slots in ((-1, old), (1, new)):
@@ -215,61 +223,61 @@ class ObjectBook:
                 vector = self._nodes.vector(amounts)
                 self._nodes.reserve(self._nodes.by_name[node].id, tuple(enumerate(vector.tolist())), 1)
 
-    def _settle_batch_job(self, name: ObjectName, before: BatchJob | None, after: BatchJob | None) -> None:
+    def _index_batch_job(self, name: ObjectName, before: BatchJob | None, after: BatchJob | None) -> None:
         old, new = before.status if before else None, after.status if after else None
-        left, has = old.application if old else 0, new.application if new else 0
-        if left != has:
-            self.applications.pop(left, None)
-            if has:
-                self.applications[has] = name
-        _index(self.asking, name, _asked(before), _asked(after))
-        used, uses = _used(before), _used(after)
-        if used != uses:
-            _index(self.users, name, used, uses)
-            self._stir_holder(used, name)
-            if uses is not None:
-                self.stir(TESTBED, uses)
+        old_application, new_application = old.application if old else 0, new.application if new else 0
+        if old_application != new_application:
+            self.applications.pop(old_application, None)
+            if new_application:
+                self.applications[new_application] = name
+        _reindex(self.requests_by_testbed, name, _requested_testbed(before), _requested_testbed(after))
+        old_testbed, new_testbed = _testbed_in_use(before), _testbed_in_use(after)
+        if old_testbed != new_testbed:
+            _reindex(self.jobs_by_testbed, name, old_testbed, new_testbed)
+            self._mark_holder_dirty(old_testbed, name)
+            if new_testbed is not None:
+                self.mark_dirty(TESTBED, new_testbed)
         if new is not None and new.state is BatchJobState.SUBMITTED:
             self.submitted[name] = None
         else:
             self.submitted.pop(name, None)
         old_claim, new_claim = before.claim if before else None, after.claim if after else None
         if old_claim is not new_claim:
-            self._settle_claim(name, old_claim, new_claim)
+            self._index_claim(name, old_claim, new_claim)
         elif new_claim is not None:
-            self.stir(SCHEDULING, new_claim.scheduling)
-        for scheduling in self.naming.get(name, ()):
-            self.stir(SCHEDULING, scheduling)
+            self.mark_dirty(SCHEDULING, new_claim.scheduling)
+        for scheduling in self.schedulings_by_job.get(name, ()):
+            self.mark_dirty(SCHEDULING, scheduling)
 
-    def _settle_claim(self, name: ObjectName, old: Claim | None, new: Claim | None) -> None:
+    def _index_claim(self, name: ObjectName, old: Claim | None, new: Claim | None) -> None:
         if old is not None and (new is None or new.scheduling != old.scheduling):
-            _discard(self.claimed, old.scheduling, name)
-            self.stir(SCHEDULING, old.scheduling)
+            _discard(self.claimed_jobs, old.scheduling, name)
+            self.mark_dirty(SCHEDULING, old.scheduling)
         if new is not None:
-            self.claimed.setdefault(new.scheduling, {})[name] = None
-            self.stir(SCHEDULING, new.scheduling)
+            self.claimed_jobs.setdefault(new.scheduling, {})[name] = None
+            self.mark_dirty(SCHEDULING, new.scheduling)
         if old != new:
-            self.stir(BATCH_JOB, name)
+            self.mark_dirty(BATCH_JOB, name)
 
-    def _stir_holder(self, testbed: ObjectName | None, job: ObjectName) -> None:
+    def _mark_holder_dirty(self, testbed: ObjectName | None, job: ObjectName) -> None:
         """The testbed, if it still shows a slot as the job's."""
         found = self.testbeds.get(testbed) if testbed is not None else None
         if found is not None and any(slot.holder and slot.holder.job == job for slot in found.status.slots):
-            self.stirred[TESTBED, found.meta.object_name] = None
+            self.dirty_objects[TESTBED, found.meta.object_name] = None
 
-    def _settle_scheduling(self, name: ObjectName, before: Scheduling | None, after: Scheduling | None) -> None:
+    def _index_scheduling(self, name: ObjectName, before: Scheduling | None, after: Scheduling | None) -> None:
         old, new = before.spec if before else None, after.spec if after else None
         if old is not new:
             if old is not None:
-                _discard(self.aiming, old.testbed, name)
+                _discard(self.schedulings_by_testbed, old.testbed, name)
                 for job in named_jobs(old):
-                    _discard(self.naming, job, name)
+                    _discard(self.schedulings_by_job, job, name)
             if new is not None:
-                self.aiming.setdefault(new.testbed, {})[name] = None
+                self.schedulings_by_testbed.setdefault(new.testbed, {})[name] = None
                 for job in named_jobs(new):
-                    self.naming.setdefault(job, {})[name] = None
+                    self.schedulings_by_job.setdefault(job, {})[name] = None
             for job in (*(named_jobs(old) if old else ()), *(named_jobs(new) if new else ())):
-                self.stir(BATCH_JOB, job)
+                self.mark_dirty(BATCH_JOB, job)
 
 
 def named_jobs(spec: SchedulingSpec) -> dict[ObjectName, None]:
@@ -277,11 +285,11 @@ def named_jobs(spec: SchedulingSpec) -> dict[ObjectName, None]:
     return dict.fromkeys(each.job for each in spec.slots) if spec.is_slot_based else dict.fromkeys(spec.queue)
 
 
-def _is_alike(old: Slot, new: Slot) -> bool:
+def _reserves_same(old: Slot, new: Slot) -> bool:
     return old.place == new.place and old.size == new.size
 
 
-def _with_records(jobs: tuple[JobRecord, ...], records: list[tuple[int, JobRecord]]) -> tuple[JobRecord, ...]:
+def _merge_records(jobs: tuple[JobRecord, ...], records: list[tuple[int, JobRecord]]) -> tuple[JobRecord, ...]:
     """Without those that differ it stays the same tuple, which is compared at once."""
     if not records:
         return jobs
@@ -291,19 +299,19 @@ def _with_records(jobs: tuple[JobRecord, ...], records: list[tuple[int, JobRecor
     return tuple(changed)
 
 
-def _used(job: BatchJob | None) -> ObjectName | None:
+def _testbed_in_use(job: BatchJob | None) -> ObjectName | None:
     """The testbed in whose slots it may have executors."""
-    return job.status.testbed if job is not None and job.status.state in _IN_SLOTS else None
+    return job.status.testbed if job is not None and job.status.state in _STATES_IN_SLOTS else None
 
 
-def _asked(job: BatchJob | None) -> ObjectName | None:
+def _requested_testbed(job: BatchJob | None) -> ObjectName | None:
     """The testbed that it was told to use and has not used yet."""
     is_waiting = job is not None and job.claim is not None and job.status.state is BatchJobState.IN_QUEUE
     request = job.claim.request if job is not None and job.claim is not None and is_waiting else None
     return request.testbed if request is not None else None
 
 
-def _index(
+def _reindex(
     index: dict[ObjectName, dict[ObjectName, None]], name: ObjectName, old: ObjectName | None, new: ObjectName | None
 ) -> None:
     """A BatchJob depends on another testbed than before."""

@@ -19,15 +19,15 @@ class Queue:
     queued_max: int = 0  # tasks that wait; a submit past it is refused
 
 
-FREE = Queue()
+UNLIMITED = Queue()
 
 
-class QueueBook:
+class QueueRegistry:
     def __init__(self) -> None:
         self.queues: dict[str, Queue] = {}
 
     def get(self, name: str) -> Queue:
-        return self.queues.get(name, FREE)
+        return self.queues.get(name, UNLIMITED)
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
         return {c.QueueSet: self._set, c.QueueDropped: self._drop}

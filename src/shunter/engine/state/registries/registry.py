@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 
-class Book(Protocol):
+class Registry(Protocol):
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
         """How each of its changes is applied; live and in recovery alike."""
         ...

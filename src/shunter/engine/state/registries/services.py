@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 if TYPE_CHECKING:
-    from shunter.engine.state.records import Group, Job
+    from shunter.engine.state.records import Job, TaskSet
     from shunter.planning.filter.node_ledger import Ledger
     from shunter.planning.view import BoolArray
 
 STARTING, STEADY, STALLED = "starting", "steady", "stalled"
 UPDATING, ROLLING_BACK, RESTARTING = "updating", "rolling back", "restarting"
-UNDER_WAY = frozenset({UPDATING, ROLLING_BACK, RESTARTING})
-PAST_MAX = 100  # replaced tasks that a job remembers
+IN_PROGRESS = frozenset({UPDATING, ROLLING_BACK, RESTARTING})
+REPLACED_TASKS_MAX = 100  # replaced tasks that a job remembers
 
 
-class Version(msgspec.Struct, array_like=True, frozen=True):
+class JobVersion(msgspec.Struct, array_like=True, frozen=True):
     """A whole spec of a job, to go back to."""
 
     number: int
@@ -31,12 +31,12 @@ class Version(msgspec.Struct, array_like=True, frozen=True):
     labels: dict[str, str]
 
 
-class PastTask(msgspec.Struct, array_like=True, frozen=True):
+class ReplacedTask(msgspec.Struct, array_like=True, frozen=True):
     """A task that was replaced and has left its job."""
 
     group: str
     index: int
-    piece: int
+    task_set_number: int
     state: int
     attempt: int
     node: int
@@ -47,67 +47,69 @@ class PastTask(msgspec.Struct, array_like=True, frozen=True):
     reason: str
 
 
-class Lasting(msgspec.Struct, array_like=True):
-    """`floors` says which pieces are to be replaced although their spec is the present one: those numbered below the
-    floor of their group ("web"), or of their instance ("web/3")."""
+class ServiceState(msgspec.Struct, array_like=True):
+    """`restart_floors` says which pieces are to be replaced although their spec is the present one: those numbered
+    below the floor of their group ("web"), or of their instance ("web/3")."""
 
     status: str = STARTING
     reason: str = ""
-    began_ms: int = 0
-    first_piece: int = 0  # the first that was added since the update began, or those that it overtook
+    rollout_began_ms: int = 0
+    first_task_set: int = 0  # the first that was added since the update began, or those that it overtook
     node: int = 0  # only instances on this node follow the present version; 0 means all
-    good: Version | None = None  # the last one by which all of it ran well
-    before: Version | None = None  # the good one before that
-    floors: dict[str, int] = {}
+    stable_version: JobVersion | None = None  # the last one by which all of it ran well
+    previous_version: JobVersion | None = None  # the good one before that
+    restart_floors: dict[str, int] = {}
     down: dict[str, None] = {}
     added_ms: dict[int, int] = {}  # of each piece that was added, or when its job was released since
-    past: list[PastTask] = []
+    replaced_tasks: list[ReplacedTask] = []
 
-    def is_floored(self, group: str, index: int, piece: int) -> bool:
-        if not self.floors:
+    def must_restart(self, group: str, index: int, task_set_number: int) -> bool:
+        if not self.restart_floors:
             return False
-        return piece < max(self.floors.get(group, 0), self.floor(group, index))
+        return task_set_number < max(self.restart_floors.get(group, 0), self.restart_floor(group, index))
 
-    def floor(self, group: str, index: int) -> int:
+    def restart_floor(self, group: str, index: int) -> int:
         """Of an instance that was restarted by itself; else 0."""
-        return self.floors.get(f"{group}/{index}", 0) if self.floors else 0
+        return self.restart_floors.get(f"{group}/{index}", 0) if self.restart_floors else 0
 
-    def asked_ms(self, piece: int) -> int:
+    def requested_ms(self, task_set_number: int) -> int:
         """When a piece was asked for: as it was added, or when an update that came later left it as it is."""
-        return max(self.added_ms.get(piece, 0), self.began_ms)
+        return max(self.added_ms.get(task_set_number, 0), self.rollout_began_ms)
 
     def is_down(self, group: str, index: int) -> bool:
         return bool(self.down) and f"{group}/{index}" in self.down
 
 
 @dataclass(slots=True)
-class LastingBook:
-    jobs: dict[int, Lasting] = field(default_factory=dict)
+class ServiceRegistry:
+    jobs: dict[int, ServiceState] = field(default_factory=dict)
     # Not part of the committed state, but worked out from it:
-    everywhere: dict[int, Job] = field(default_factory=dict)  # jobs with one task on each matching node
-    homes: dict[int, dict[tuple[str, int], list[Group]]] = field(default_factory=dict)  # job -> (group, node) -> pieces
-    alarms: dict[int, int] = field(default_factory=dict)  # job -> when it is looked at next
-    beside: dict[tuple[int, str], BoolArray] = field(
+    per_node: dict[int, Job] = field(default_factory=dict)  # jobs with one task on each matching node
+    task_sets_by_node: dict[int, dict[tuple[str, int], list[TaskSet]]] = field(
+        default_factory=dict
+    )  # job -> (group, node) -> pieces
+    next_check_ms: dict[int, int] = field(default_factory=dict)  # job -> when it is looked at next
+    colocation_masks: dict[tuple[int, str], BoolArray] = field(
         default_factory=dict
     )  # (job, group) -> of `engine.placement.colocation`
-    beside_tick: int = -1  # of the nodes, when that was looked at
+    colocation_tick: int = -1  # of the nodes, when that was looked at
     ledger: Ledger | None = None  # of `engine.services.per_node`, for asking which nodes match
 
-    def adopt(self, group: Group) -> None:
+    def add(self, task_set: TaskSet) -> None:
         """A piece on a node of its own, of a job that runs everywhere."""
-        homes = self.homes.setdefault(group.job.id, {})
-        homes.setdefault((group.spec.name, group.node), []).append(group)
+        task_sets_by_node = self.task_sets_by_node.setdefault(task_set.job.id, {})
+        task_sets_by_node.setdefault((task_set.spec.name, task_set.node), []).append(task_set)
 
-    def drop(self, group: Group) -> None:
-        homes, key = self.homes[group.job.id], (group.spec.name, group.node)
-        homes[key].remove(group)
-        if not homes[key]:
-            del homes[key]
-        if not homes:
-            del self.homes[group.job.id]
+    def drop(self, task_set: TaskSet) -> None:
+        task_sets_by_node, key = self.task_sets_by_node[task_set.job.id], (task_set.spec.name, task_set.node)
+        task_sets_by_node[key].remove(task_set)
+        if not task_sets_by_node[key]:
+            del task_sets_by_node[key]
+        if not task_sets_by_node:
+            del self.task_sets_by_node[task_set.job.id]
 
     def end(self, job_id: int) -> None:
-        for index in (self.jobs, self.everywhere, self.homes, self.alarms):
+        for index in (self.jobs, self.per_node, self.task_sets_by_node, self.next_check_ms):
             index.pop(job_id, None)
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
@@ -119,4 +121,4 @@ class LastingBook:
         ]
 
     def load(self, dump: list[list[Any]]) -> None:
-        self.jobs = {job_id: msgspec.convert(each, Lasting) for job_id, each in dump}
+        self.jobs = {job_id: msgspec.convert(each, ServiceState) for job_id, each in dump}

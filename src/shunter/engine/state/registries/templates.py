@@ -23,7 +23,7 @@ class Template:
     name: str
     body: bytes
     user: str
-    set_ms: int
+    updated_ms: int
     spec: JobSpec
     is_paused: bool = False
     fired_ms: int = 0  # up to here the clock's firings are dealt with
@@ -36,14 +36,14 @@ class Template:
     def is_scheduled(self) -> bool:
         return self.spec.options.schedule is not None
 
-    def look_ahead(self) -> None:
+    def update_next_firing(self) -> None:
         schedule = self.spec.options.schedule
         self.next_ms = None
         if schedule is not None and not self.is_paused:
             self.next_ms = next_firing_ms(schedule.cron, schedule.timezone, self.fired_ms)
 
 
-class TemplateBook:
+class TemplateRegistry:
     def __init__(self) -> None:
         self.by_id: dict[int, Template] = {}
         self._by_name: dict[tuple[str, str], Template] = {}
@@ -55,16 +55,16 @@ class TemplateBook:
         """Called by the state, which counts the ids."""
         body = bytes(change.spec)
         spec = _decoder.decode(body)
-        known = self.get(change.namespace, change.name)
-        if known is None:
-            known = Template(change.id, change.namespace, change.name, body, change.user, change.at_ms, spec)
-            known.fired_ms = change.at_ms
-            self._adopt(known)
+        existing = self.get(change.namespace, change.name)
+        if existing is None:
+            existing = Template(change.id, change.namespace, change.name, body, change.user, change.at_ms, spec)
+            existing.fired_ms = change.at_ms
+            self._add(existing)
         else:
-            if known.spec.options.schedule != spec.options.schedule:
-                known.fired_ms = max(known.fired_ms, change.at_ms)
-            known.body, known.spec, known.user, known.set_ms = body, spec, change.user, change.at_ms
-        known.look_ahead()
+            if existing.spec.options.schedule != spec.options.schedule:
+                existing.fired_ms = max(existing.fired_ms, change.at_ms)
+            existing.body, existing.spec, existing.user, existing.updated_ms = body, spec, change.user, change.at_ms
+        existing.update_next_firing()
 
     def appliers(self) -> Mapping[type, Callable[[Any], None]]:
         return {c.TemplatePaused: self._paused, c.TemplateDropped: self._dropped, c.TemplateFired: self._fired}
@@ -72,19 +72,19 @@ class TemplateBook:
     def dump(self) -> list[list[Any]]:
         return [
             [
-                template.id, template.namespace, template.name, template.body, template.user, template.set_ms,
+                template.id, template.namespace, template.name, template.body, template.user, template.updated_ms,
                 template.is_paused, template.fired_ms, template.last_job, template.skipped_ms, template.skipped_because,
             ]
             for template in self.by_id.values()
         ]  # fmt: skip
 
     def load(self, dump: list[list[Any]]) -> None:
-        for id, namespace, name, body, user, set_ms, *rest in dump:
-            template = Template(id, namespace, name, body, user, set_ms, _decoder.decode(body), *rest)
-            self._adopt(template)
-            template.look_ahead()
+        for id, namespace, name, body, user, updated_ms, *other_fields in dump:
+            template = Template(id, namespace, name, body, user, updated_ms, _decoder.decode(body), *other_fields)
+            self._add(template)
+            template.update_next_firing()
 
-    def _adopt(self, template: Template) -> None:
+    def _add(self, template: Template) -> None:
         self.by_id[template.id] = template
         self._by_name[template.namespace, template.name] = template
 
@@ -94,7 +94,7 @@ class TemplateBook:
         template.is_paused = change.is_paused
         if not change.is_paused:
             template.fired_ms = max(template.fired_ms, change.at_ms)
-        template.look_ahead()
+        template.update_next_firing()
 
     def _dropped(self, change: c.TemplateDropped) -> None:
         template = self._by_name.pop((change.namespace, change.name))
@@ -108,4 +108,4 @@ class TemplateBook:
             template.skipped_ms, template.skipped_because = change.at_ms, change.reason
         if change.due_ms:
             template.fired_ms = max(template.fired_ms, change.due_ms)
-            template.look_ahead()
+            template.update_next_firing()
